@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -28,18 +27,20 @@ struct Member;
 // share structure; one Value needs outside synchronisation once someone changes it.
 class Value {
  public:
-  Value() : kind_(Kind::kNull) {}
-  Value(std::nullptr_t) : kind_(Kind::kNull) {}                       // NOLINT: implicit on purpose
-  Value(bool value) : kind_(Kind::kBool) { payload_.boolean = value; }  // NOLINT
-  Value(int value) : kind_(Kind::kInt) { payload_.integer = value; }    // NOLINT
-  Value(std::int64_t value) : kind_(Kind::kInt) { payload_.integer = value; }  // NOLINT
-  Value(double value) : kind_(Kind::kDouble) { payload_.number = value; }      // NOLINT
-  Value(std::string_view value);                                                // NOLINT
-  Value(const char* value) : Value(std::string_view(value)) {}                  // NOLINT
-  Value(const std::string& value) : Value(std::string_view(value)) {}           // NOLINT
-  ~Value() { Release(); }
-  Value(const Value& other) noexcept;
-  Value(Value&& other) noexcept;
+  Value() = default;
+  Value(std::nullptr_t) {}                                              // NOLINT: implicit
+  Value(bool value) : kind_(Kind::kBool) { Store(value); }              // NOLINT
+  Value(int value) : kind_(Kind::kInt) { Store<std::int64_t>(value); }  // NOLINT
+  Value(std::int64_t value) : kind_(Kind::kInt) { Store(value); }       // NOLINT
+  Value(double value) : kind_(Kind::kDouble) { Store(value); }          // NOLINT
+  Value(std::string_view value);                                        // NOLINT
+  Value(const char* value) : Value(std::string_view(value)) {}          // NOLINT
+  Value(const std::string& value) : Value(std::string_view(value)) {}   // NOLINT
+  ~Value() {
+    if (OnHeap()) Release();
+  }
+  Value(const Value& other) noexcept { CopyFrom(other); }
+  Value(Value&& other) noexcept { TakeFrom(other); }
   Value& operator=(const Value& other) noexcept;
   Value& operator=(Value&& other) noexcept;
 
@@ -84,6 +85,8 @@ class Value {
 
   // Sets a member, replacing one of that name in its place. Returns the stored value.
   Value& Set(std::string_view key, Value value);
+  // The same with a key that is a string Value already, whose memory is shared.
+  Value& SetByKey(Value key, Value value);
   // The member for changing; made as null when missing. Chains: v.Edit("spec").Set("nodeName", n).
   Value& Edit(std::string_view key);
   // Removes a member; false when there was none.
@@ -93,6 +96,8 @@ class Value {
   Value& EditItem(std::size_t index);
   void EraseItem(std::size_t index);
   void InsertItem(std::size_t index, Value item);  // REQUIRES: index <= size()
+  // Makes room for so many more items or members of an array or object.
+  void Reserve(std::size_t room);
 
   // Deep equality; the order of members does not count, 1 and 1.0 are different kinds but equal.
   friend bool operator==(const Value& a, const Value& b);
@@ -105,28 +110,44 @@ class Value {
   struct StringNode;
   struct ArrayNode;
   struct ObjectNode;
+  // Short strings live in the value itself. Heap strings have this in inline_size_.
   static constexpr std::size_t kInlineMax = 14;
+  static constexpr std::uint8_t kHeapString = 0xFF;
 
+  template <typename T>
+  void Store(T payload) {
+    std::memcpy(payload_, &payload, sizeof(payload));
+  }
+  template <typename T>
+  [[nodiscard]] T Load() const {
+    T payload;
+    std::memcpy(&payload, payload_, sizeof(payload));
+    return payload;
+  }
+  [[nodiscard]] bool OnHeap() const {
+    return kind_ >= Kind::kArray || (kind_ == Kind::kString && inline_size_ == kHeapString);
+  }
+  void CopyFrom(const Value& other) noexcept {
+    std::memcpy(static_cast<void*>(this), &other, sizeof(Value));
+    if (OnHeap()) Retain();
+  }
+  void TakeFrom(Value& other) noexcept {
+    std::memcpy(static_cast<void*>(this), &other, sizeof(Value));
+    other.kind_ = Kind::kNull;
+  }
   void Release() noexcept;
   void Retain() const noexcept;
-  ArrayNode& OwnedArray();
-  ObjectNode& OwnedObject();
+  // This value's own node, made from null or copied from a shared one; with room for one more.
+  ArrayNode* OwnedArray(std::size_t room);
+  ObjectNode* OwnedObject(std::size_t room);
 
-  union Payload {
-    bool boolean;
-    std::int64_t integer;
-    double number;
-    StringNode* string;
-    ArrayNode* array;
-    ObjectNode* object;
-    char inline_chars[kInlineMax];
-  };
-  // Short strings live in the value itself: their length is in inline_size_.
-  static constexpr std::uint8_t kOnHeap = 0xFF;
-  Payload payload_{};
-  Kind kind_;
-  std::uint8_t inline_size_ = kOnHeap;
+  // A union with members of 8 bytes would be padded to 16 by itself; bytes leave room for the two
+  // small fields.
+  alignas(8) char payload_[kInlineMax] = {};
+  std::uint8_t inline_size_ = 0;
+  Kind kind_ = Kind::kNull;
 };
+static_assert(sizeof(Value) == 16);
 
 // A member of an object. The key is a string Value, short keys need no memory of their own.
 struct Member {
