@@ -1,0 +1,35 @@
+# The two commands of a newcomer are `make run` and `make test`.
+JOBS ?= $(shell nproc)
+DRACHMA = build/release/drachma
+
+.PHONY: run test build install bench nightly e2e-upstream format clean
+run: build
+	@scripts/quickstart.sh $(DRACHMA)
+
+test: build
+	@tests/run_suites.py build/release
+
+build: install
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build/release -j $(JOBS) -- --quiet
+
+install:
+	@mkdir -p build
+	@scripts/install.sh
+
+# One quickstart against a real etcd and kube-apiserver.
+e2e-upstream: build
+	@tests/upstream/e2e/run.sh $(DRACHMA)
+
+bench: install
+	@scripts/bench.sh
+
+# What takes too long for every change.
+nightly: build
+	@scripts/nightly.sh
+
+format:
+	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+
+clean:
+	@rm -rf build
