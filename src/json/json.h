@@ -16,6 +16,12 @@ inline constexpr std::size_t kDepthMax = 10000;  // as Go's encoding/json
 // A key that stands more than once in one object; the last one wins, as in Go's decoder.
 struct DuplicateKey {
   std::string path;  // "spec.template.name", "items[0].a"
+  // How many members of the object stood before the later key, and its place in the text in bytes.
+  std::size_t members_before = 0;
+  std::size_t offset = 0;
+  // Of YAML only: the line of the later key and the key by itself (yaml.v2 names both).
+  int line = 0;
+  std::string key = {};
 };
 
 struct ReadOptions {
@@ -33,6 +39,10 @@ struct ReadOptions {
 void WriteTo(const Value& value, std::string& out);
 // Indented by `indent` spaces, members in their order.
 [[nodiscard]] std::string WritePretty(const Value& value, int indent = 4);
+
+// A finite double as Go's encoding/json writes it: shortest, an exponent only below 1e-6 and from
+// 1e21 on.
+[[nodiscard]] std::string FormatDouble(double number);
 
 // RFC 7386. Members with null remove.
 [[nodiscard]] Value MergePatch(Value target, const Value& patch);

@@ -251,6 +251,49 @@ Value Value::Array(std::vector<Value> items) {
   return array;
 }
 
+Value Value::TakeArray(std::span<Value> items) {
+  Value array;
+  auto* node = array.OwnedArray(items.size());
+  for (Value& item : items) new (node->items() + node->size++) Value(std::move(item));
+  return array;
+}
+
+bool Value::SameKey(const Value& a, const Value& b) {
+  // Short strings are padded with zeros, so that all 16 bytes decide.
+  if (a.inline_size_ != kHeapString || b.inline_size_ != kHeapString) {
+    return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(Value)) ==
+           0;
+  }
+  return a.Load<void*>() == b.Load<void*>() || a.AsString() == b.AsString();
+}
+
+Value Value::TakeObject(std::span<Value> keys_and_values, DuplicateSink on_duplicate,
+                        void* context) {
+  Value object;
+  const std::size_t count = keys_and_values.size() / 2;
+  auto* node = object.OwnedObject(count);
+  for (std::size_t number = 0; number < count; ++number) {
+    Value& key = keys_and_values[number * 2];
+    Value& value = keys_and_values[number * 2 + 1];
+    Member* same = nullptr;
+    if (node->index != nullptr) {
+      same = node->Find(key.AsString());
+    } else {
+      for (Member *at = node->members(), *end = at + node->size; at != end; ++at) {
+        if (SameKey(at->key_value, key)) same = at;
+      }
+    }
+    if (same != nullptr) {
+      same->value = std::move(value);
+      if (on_duplicate != nullptr) on_duplicate(context, number);
+      continue;
+    }
+    new (node->members() + node->size++) Member{std::move(key), std::move(value)};
+    node->NoteAppended();
+  }
+  return object;
+}
+
 bool Value::AsBool(bool fallback) const { return IsBool() ? Load<bool>() : fallback; }
 
 std::int64_t Value::AsInt(std::int64_t fallback) const {

@@ -49,6 +49,15 @@ class Value {
   [[nodiscard]] static Value Array(std::initializer_list<Value> items = {});
   [[nodiscard]] static Value Array(std::vector<Value> items);
 
+  // For readers: arrays and objects of exactly the given size, made of values that lie in a row and
+  // are moved out of it. For objects keys and values alternate; of equal keys the last value wins
+  // and `on_duplicate` is told the number of the later key (null: nobody wants to know).
+  using DuplicateSink = void (*)(void* context, std::size_t key_number);
+  [[nodiscard]] static Value TakeArray(std::span<Value> items);
+  [[nodiscard]] static Value TakeObject(std::span<Value> keys_and_values,
+                                        DuplicateSink on_duplicate = nullptr,
+                                        void* context = nullptr);
+
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool IsNull() const { return kind_ == Kind::kNull; }
   [[nodiscard]] bool IsBool() const { return kind_ == Kind::kBool; }
@@ -135,6 +144,7 @@ class Value {
     std::memcpy(static_cast<void*>(this), &other, sizeof(Value));
     other.kind_ = Kind::kNull;
   }
+  static bool SameKey(const Value& a, const Value& b);
   void Release() noexcept;
   void Retain() const noexcept;
   // This value's own node, made from null or copied from a shared one; with room for one more.

@@ -28,7 +28,7 @@ struct YamlDocument {
   // Marks of keys and values by JSON path ("spec.requests[0].name"); the root is "".
   struct Place {
     std::string path;
-    Mark key;    // {0, 0} for list items and the root
+    Mark key;  // {0, 0} for list items and the root
     Mark value;
     Mark value_end;
   };
