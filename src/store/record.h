@@ -46,6 +46,9 @@ struct Event {
   // left the selection.
   RecordPtr previous;
 
+  // About how much memory `record` takes; parts it shares with other records are counted too.
+  std::size_t bytes = 0;
+
   [[nodiscard]] Revision revision() const { return record->revision; }
   [[nodiscard]] const std::string& key() const { return record->key; }
 };

@@ -21,6 +21,8 @@ inline constexpr Revision kAnyRevision = -1;  // whatever is there (Delete still
 inline constexpr std::size_t kHistoryEventsDefault = 16'384;  // events a watch may start behind
 inline constexpr std::size_t kWatchLagDefault = 16'384;       // events waiting in one watch
 inline constexpr std::size_t kPendingWritesMax = 65'536;      // then kTooManyRequests
+inline constexpr std::size_t kPendingBytesMax = 512 << 20;    // likewise, about
+inline constexpr std::size_t kHistoryBytesMax = 512 << 20;    // huge objects: fewer events are kept
 inline constexpr std::size_t kKeyBytesMax = 1024;             // longer keys are kBadRequest
 
 struct StoreOptions {
@@ -51,23 +53,23 @@ struct ListOptions {
 struct WatchBatch {
   std::vector<EventPtr> events;  // in order of revision; may be empty
   // Everything up to this revision is in this batch or was in an earlier one: what a bookmark may
-  // promise once the batch has been sent.
+  // promise once the batch has been sent. The newest durable revision, unless `more`.
   Revision through = 0;
+  bool more = false;  // `events_max` left some behind: Take() again, `ready` will not be called
 };
 
 // A subscription to the changes of a scope. Its events wait in the store until they are taken, so a
 // reader that cannot go on (a client that does not read) simply does not take. Destroying it ends
 // the subscription; `ready` is not running and will not run once the destructor has returned
-// (unless the destructor runs inside it). Any thread, one at a time.
+// (unless the destructor runs inside it). Any thread, one at a time. The store must outlive it.
 class Watch {
  public:
   virtual ~Watch() = default;
-  // Moves out what waits; at most about `events_max` events (whole commits at a time).
+  // Moves out what waits; at most about `events_max` events (whole commits at a time, at least
+  // one). May be called at any time: without news it tells how far the watch has come, which is
+  // what bookmarks need.
   // ERRORS: kExpired when more than the lag limit waited: the events are lost, list again.
   [[nodiscard]] virtual Result<WatchBatch> Take(std::size_t events_max = SIZE_MAX) = 0;
-  // Makes `ready` be called although no event came, so that Take() yields the current revision in
-  // `through` in order with the events: for bookmarks.
-  virtual void RequestProgress() = 0;
 };
 
 struct WatchOptions {
@@ -97,8 +99,9 @@ struct StoreStats {
 //
 // A scope is a key prefix that is empty or ends in '/' ("/registry/pods/default/"), or the exact
 // name of one key. Any thread may call anything. Callbacks come one at a time in order of revision
-// — from the writer's thread (SQLite), or from whichever thread writes (memory, before Put returns
-// unless it is called from inside a callback) — and must be short: they hold up all other writers.
+// — from the writer's thread (SQLite), or from whichever thread writes (memory: before Put returns,
+// unless it is called from inside a callback or while another thread is at it) — and must be short:
+// they hold up all other writers. They may call the store again, except Flush().
 class Store {
  public:
   // The state that a write made (for Delete the last state, stamped with the deletion's revision).
@@ -132,15 +135,16 @@ class Store {
   // The newest durable revision.
   [[nodiscard]] virtual Revision Current() const = 0;
 
-  // Subscribes to the changes of `scope` after revision `after`. `ready` is called (as all
-  // callbacks, or from within this function when events wait already) when Take() has something
-  // new; it is not called again before Take() was. It may call Take().
+  // Subscribes to the changes of `scope` after revision `after`. Begin with a Take(): events may
+  // wait already. From then on `ready` is called (as all callbacks) when events have come, and not
+  // again before the next Take(). It may call Take().
   // ERRORS: kExpired when events after `after` were forgotten ("too old resource version"),
   // kTimeout when `after` was not reached yet ("Too large resource version").
   [[nodiscard]] virtual Result<std::unique_ptr<Watch>> Subscribe(
       std::string_view scope, Revision after, std::move_only_function<void()> ready,
       const WatchOptions& options = {}) = 0;
 
+  // Figures of this moment.
   [[nodiscard]] virtual StoreStats Stats() const = 0;
   // Forgets the events up to `revision`, so that older watches get kExpired (etcd's compaction).
   virtual void Compact(Revision revision) = 0;
