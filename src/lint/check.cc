@@ -1,0 +1,156 @@
+#include "lint/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "json/yaml.h"
+#include "lint/editor.h"
+#include "lint/path.h"
+#include "lint/schema.h"
+#include "lint/tree.h"
+
+namespace drachma::lint {
+namespace {
+
+using json::Mark;
+using json::YamlDocument;
+
+// Line and column of "yaml: line 3: …"; the first line when the text names none.
+Mark PlaceInMessage(std::string_view message) {
+  constexpr std::string_view kLine = "line ";
+  const std::size_t at = message.find(kLine);
+  int line = 1;
+  if (at != std::string_view::npos) {
+    line = std::max(1, std::atoi(std::string(message.substr(at + kLine.size(), 9)).c_str()));
+  }
+  return {.line = line, .column = 1};
+}
+
+// Where byte `offset` of the scalar at `place` stands in the file. Exact for scalars in one line.
+Mark PlaceInScalar(const YamlDocument::Place& place, std::string_view text, std::size_t offset) {
+  Mark mark = place.value;
+  if (place.value_end.line != mark.line) return mark;
+  std::size_t line_start = 0;
+  for (int line = 1; line < mark.line; ++line) line_start = text.find('\n', line_start) + 1;
+  const std::size_t begin = line_start + static_cast<std::size_t>(mark.column) - 1;
+  const bool quoted = begin < text.size() && (text[begin] == '"' || text[begin] == '\'');
+  mark.column += static_cast<int>(offset) + (quoted ? 1 : 0);
+  return mark;
+}
+
+Mark PlaceOf(const YamlDocument& document, std::string_view text, const Found& found) {
+  const YamlDocument::Place& place = document.PlaceOf(found.finding.path);
+  if (found.offset_in_scalar > 0 && place.path == found.finding.path) {
+    return PlaceInScalar(place, text, found.offset_in_scalar);
+  }
+  return place.key.line == 0 ? place.value : place.key;
+}
+
+// A finding of the API's rules says less than one about an outdated form at the same place.
+void DropWhatOldFormsExplain(std::vector<Found>& schema, const std::vector<Found>& old_forms) {
+  std::erase_if(schema, [&](const Found& fault) {
+    return std::ranges::any_of(old_forms, [&](const Found& old) {
+      return old.finding.severity == Severity::kError &&
+             (IsWithin(fault.finding.path, old.finding.path) ||
+              IsWithin(old.finding.path, fault.finding.path));
+    });
+  });
+}
+
+std::vector<Finding> FindAll(std::string_view name, std::string_view text,
+                             const std::vector<YamlDocument>& documents,
+                             const RuleContext& context) {
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const YamlDocument& document = documents[i];
+    std::vector<Found> found;
+    for (const Rule& rule : Rules()) rule.run(document.value, context, found);
+    std::vector<Found> schema;
+    FindSchemaFaults(document, schema);
+    DropWhatOldFormsExplain(schema, found);
+    found.insert(found.end(), std::make_move_iterator(schema.begin()),
+                 std::make_move_iterator(schema.end()));
+    for (Found& one : found) {
+      const Mark mark = PlaceOf(document, text, one);
+      one.finding.file = name;
+      one.finding.line = mark.line;
+      one.finding.column = mark.column;
+      one.finding.document = i;
+      findings.push_back(std::move(one.finding));
+    }
+  }
+  return findings;
+}
+
+// Applies the changes of one finding; each needs the places of the text before it.
+Result<std::string> ApplyAll(std::string text, const Finding& finding) {
+  for (const Change& change : finding.changes) {
+    DRA_ASSIGN(const std::vector<YamlDocument> documents, json::ReadYaml(text));
+    if (finding.document >= documents.size()) return BadInput("the document is gone");
+    DRA_ASSIGN(text, Apply(text, documents[finding.document], change));
+  }
+  return text;
+}
+
+// The text after the changes of all rules. One finding is mended at a time and the text is looked
+// at afresh, so that no rule has to know what the others change.
+std::string Correct(std::string_view name, std::string text, const RuleContext& context) {
+  std::set<std::tuple<std::size_t, std::string, std::string>> hopeless;
+  for (int round = 0; round < kFixRoundsMax; ++round) {
+    const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
+    if (!documents) return text;
+    const std::vector<Finding> findings = FindAll(name, text, *documents, context);
+    const auto fixable = std::ranges::find_if(findings, [&](const Finding& finding) {
+      return !finding.changes.empty() &&
+             !hopeless.contains({finding.document, finding.path, finding.rule});
+    });
+    if (fixable == findings.end()) return text;
+    Result<std::string> changed = ApplyAll(text, *fixable);
+    if (!changed || *changed == text || !json::ReadYaml(*changed)) {
+      hopeless.insert({fixable->document, fixable->path, fixable->rule});
+    } else {
+      text = *std::move(changed);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* SeverityName(Severity severity) {
+  return severity == Severity::kError ? "error" : "warning";
+}
+
+CheckedFile CheckText(std::string_view name, std::string_view text, const RuleContext& context) {
+  CheckedFile checked{.name = std::string(name), .findings = {}, .corrected = std::string(text)};
+  const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
+  if (!documents) {
+    const Mark mark = PlaceInMessage(documents.error().message);
+    checked.findings.push_back({.file = checked.name,
+                                .line = mark.line,
+                                .column = mark.column,
+                                .rule = "yaml",
+                                .message = documents.error().message});
+    return checked;
+  }
+  checked.findings = FindAll(name, text, *documents, context);
+  std::ranges::stable_sort(checked.findings, {}, [](const Finding& finding) {
+    return std::tuple(finding.line, finding.column);
+  });
+  checked.corrected = Correct(name, checked.corrected, context);
+  return checked;
+}
+
+std::string FormatFinding(const Finding& finding) {
+  std::string line =
+      fmt::format("{}:{}:{}: {}: {} [{}]\n", finding.file, finding.line, finding.column,
+                  SeverityName(finding.severity), finding.message, finding.rule);
+  if (!finding.fix.empty()) line += fmt::format("    write: {}\n", finding.fix);
+  return line;
+}
+
+}  // namespace drachma::lint

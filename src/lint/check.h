@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lint/finding.h"
+#include "lint/rules.h"
+
+namespace drachma::lint {
+
+// After this many changes a file is left as it is: each change mends one finding, so only a fault
+// of ours gets there.
+inline constexpr int kFixRoundsMax = 10'000;
+
+struct CheckedFile {
+  std::string name;
+  std::vector<Finding> findings;  // in order of their places
+  // The text after every change that a finding offers; equal to the input when there is none.
+  std::string corrected;
+};
+
+// Checks a file of manifests: YAML or JSON, any number of documents. Needs no server. Findings are
+// of three sorts: the text is no YAML, the object is in an outdated form (rules.h), or an API
+// server of 1.37 would refuse it (schema.h).
+[[nodiscard]] CheckedFile CheckText(std::string_view name, std::string_view text,
+                                    const RuleContext& context);
+
+// "file:line:column: error: message [rule]" and, if there is one, an indented line with the
+// correction.
+[[nodiscard]] std::string FormatFinding(const Finding& finding);
+
+}  // namespace drachma::lint

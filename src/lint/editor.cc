@@ -1,0 +1,348 @@
+#include "lint/editor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "json/json.h"
+#include "lint/path.h"
+
+namespace drachma::lint {
+namespace {
+
+using json::Mark;
+using json::Value;
+using json::YamlDocument;
+using Place = YamlDocument::Place;
+
+std::unexpected<Error> NoSuchPath(std::string_view path) {
+  return BadInput(fmt::format("the document has no \"{}\"", path));
+}
+
+Value* FindForChange(Value& root, const std::vector<Step>& steps) {
+  Value* at = &root;
+  for (const Step& step : steps) {
+    if (const auto* key = std::get_if<std::string>(&step)) {
+      if (!at->Has(*key)) return nullptr;
+      at = &at->Edit(*key);
+    } else {
+      const std::size_t index = std::get<std::size_t>(step);
+      if (!at->IsArray() || index >= at->size()) return nullptr;
+      at = &at->EditItem(index);
+    }
+  }
+  return at;
+}
+
+// `object` with `replace(member)` appended for every member; the way to keep their order.
+template <typename Emit>
+Value Rebuilt(const Value& object, const Emit& emit) {
+  Value result = Value::Object();
+  for (const json::Member& member : object.Members()) emit(result, member);
+  return result;
+}
+
+Value WithInserted(const Value& object, const Change& change) {
+  if (!object.Has(change.before)) {
+    Value result = object;
+    result.Set(change.key, change.value);
+    return result;
+  }
+  return Rebuilt(object, [&](Value& result, const json::Member& member) {
+    if (member.key() == change.before) result.Set(change.key, change.value);
+    result.Set(member.key(), member.value);
+  });
+}
+
+Value WithReplaced(const Value& object, std::string_view old_key, const Change& change) {
+  return Rebuilt(object, [&](Value& result, const json::Member& member) {
+    if (member.key() == old_key) {
+      result.Set(change.key, change.value);
+    } else {
+      result.Set(member.key(), member.value);
+    }
+  });
+}
+
+// Edits the lines of one document.
+class TextEditor {
+ public:
+  TextEditor(std::string_view text, const YamlDocument& document)
+      : text_(text), document_(document) {
+    line_starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+  }
+
+  Result<std::string> SetValue(std::string_view path, const Value& value) {
+    const Place* place = Find(path);
+    if (place == nullptr) return NoSuchPath(path);
+    const bool member = place->key.line != 0;
+    const std::size_t end = SubtreeEnd(*place);
+    const std::size_t begin = Offset(place->value);
+    if (IsScalar(value) && end > begin && !HasChildren(*place)) {
+      return Replace(begin, end, Scalar(value, text_[begin]));
+    }
+    if (member) {
+      const Value wrapped = Value::Object({{LastKey(path), value}});
+      return Replace(Offset(place->key), std::max(end, KeyEnd(*place)),
+                     Block(wrapped, Column(place->key)));
+    }
+    return Replace(begin, end, Block(value, Column(place->value)));
+  }
+
+  Result<std::string> ReplaceMember(std::string_view path, const Change& change) {
+    const Place* place = Find(path);
+    if (place == nullptr) return NoSuchPath(path);
+    const Value wrapped = Value::Object({{change.key, change.value}});
+    return Replace(Offset(place->key), std::max(SubtreeEnd(*place), KeyEnd(*place)),
+                   Block(wrapped, Column(place->key)));
+  }
+
+  Result<std::string> InsertMember(std::string_view path, const Change& change) {
+    const Place* last = LastChild(path);
+    if (last == nullptr) return SetValue(path, Value::Object({{change.key, change.value}}));
+    const Value wrapped = Value::Object({{change.key, change.value}});
+    if (const Place* before = Find(Child(path, change.before));
+        !change.before.empty() && before != nullptr) {
+      const std::string block = Block(wrapped, Column(before->key));
+      return Insert(Offset(before->key), block + "\n" + std::string(Column(before->key), ' '));
+    }
+    const std::string block = Block(wrapped, Column(last->key));
+    return Insert(SubtreeEnd(*last), "\n" + std::string(Column(last->key), ' ') + block);
+  }
+
+  Result<std::string> AppendItem(std::string_view path, const Value& item) {
+    const Place* last = LastChild(path);
+    if (last == nullptr) return SetValue(path, Value::Array({item}));
+    const std::size_t dash = text_.rfind('-', Offset(last->value) - 1);
+    const std::size_t indent = dash - LineStart(dash);
+    return Insert(SubtreeEnd(*last),
+                  "\n" + std::string(indent, ' ') + "- " + Block(item, indent + 2));
+  }
+
+  Result<std::string> RemoveMember(std::string_view path) {
+    const Place* place = Find(path);
+    if (place == nullptr) return NoSuchPath(path);
+    const std::string parent = Parent(path);
+    if (Children(parent).size() == 1) return SetValue(parent, Value::Object());
+    const std::size_t begin = Offset(place->key);
+    const std::string_view before = text_.substr(LineStart(begin), begin - LineStart(begin));
+    if (before.find_first_not_of(' ') == std::string_view::npos) {
+      const std::size_t line_end = text_.find('\n', SubtreeEnd(*place));
+      return Replace(LineStart(begin),
+                     line_end == std::string_view::npos ? text_.size() : line_end + 1, "");
+    }
+    // The first member of a list item: the dash stays for the next one.
+    for (const Place* sibling : Children(parent)) {
+      if (Offset(sibling->key) > begin) return Replace(begin, Offset(sibling->key), "");
+    }
+    return NoSuchPath(path);
+  }
+
+  // The outermost flow-style node that `path` stands in (or is), if any.
+  [[nodiscard]] const Place* FlowAround(std::string_view path) const {
+    for (const Place& place : document_.places) {
+      if (!IsWithin(path, place.path) || place.value.line == 0) continue;
+      const std::size_t begin = Offset(place.value);
+      if (begin < text_.size() && (text_[begin] == '{' || text_[begin] == '[')) return &place;
+    }
+    return nullptr;
+  }
+
+  std::string ReplaceFlow(const Place& flow, const Value& value) {
+    return Replace(Offset(flow.value), Offset(flow.value_end), json::Write(value));
+  }
+
+ private:
+  static bool IsScalar(const Value& value) { return !value.IsArray() && !value.IsObject(); }
+
+  static std::string LastKey(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));
+  }
+
+  [[nodiscard]] std::size_t LineStart(std::size_t offset) const {
+    return *std::prev(std::ranges::upper_bound(line_starts_, offset));
+  }
+  static std::size_t Column(Mark mark) { return static_cast<std::size_t>(mark.column) - 1; }
+
+  // Columns count code points; offsets are bytes.
+  [[nodiscard]] std::size_t Offset(Mark mark) const {
+    if (static_cast<std::size_t>(mark.line) > line_starts_.size()) return text_.size();
+    std::size_t offset = line_starts_[static_cast<std::size_t>(mark.line) - 1];
+    const auto continues = [&](std::size_t at) {
+      return at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U;
+    };
+    for (std::size_t i = Column(mark); i > 0 && offset < text_.size(); --i) {
+      ++offset;
+      while (continues(offset)) ++offset;
+    }
+    return offset;
+  }
+
+  [[nodiscard]] const Place* Find(std::string_view path) const {
+    const auto found = std::ranges::find(document_.places, path, &Place::path);
+    return found == document_.places.end() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] std::vector<const Place*> Children(std::string_view path) const {
+    std::vector<const Place*> children;
+    for (const Place& place : document_.places) {
+      if (!place.path.empty() && Parent(place.path) == path) children.push_back(&place);
+    }
+    return children;
+  }
+
+  [[nodiscard]] bool HasChildren(const Place& place) const { return LastChild(place.path); }
+
+  [[nodiscard]] const Place* LastChild(std::string_view path) const {
+    const std::vector<const Place*> children = Children(path);
+    return children.empty() ? nullptr : children.back();
+  }
+
+  // The end of the text of a node. The reader's end of a block collection lies behind the comments
+  // and blank lines that follow, so the end of the last scalar in it counts.
+  [[nodiscard]] std::size_t SubtreeEnd(const Place& place) const {
+    const Place* last = &place;
+    for (const Place& candidate : document_.places) {
+      if (IsWithin(candidate.path, place.path) && Offset(candidate.value) >= Offset(last->value)) {
+        last = &candidate;
+      }
+    }
+    std::size_t end = std::max(Offset(last->value_end), Offset(last->value));
+    if (last->value_end.line > last->value.line) {  // a block scalar ends at the next line's start
+      while (end > 0 && (text_[end - 1] == '\n' || text_[end - 1] == ' ')) --end;
+    }
+    return std::max(end, last->key.line == 0 ? end : KeyEnd(*last));
+  }
+
+  // Behind the colon of a member.
+  [[nodiscard]] std::size_t KeyEnd(const Place& place) const {
+    std::size_t at = Offset(place.key);
+    if (at < text_.size() && (text_[at] == '"' || text_[at] == '\'')) {
+      at = text_.find(text_[at], at + 1);
+    }
+    const std::size_t colon = text_.find(':', at);
+    return colon == std::string_view::npos ? text_.size() : colon + 1;
+  }
+
+  // `value` as it may stand behind "key: ", in the quotes that stood there before.
+  static std::string Scalar(const Value& value, char old_first) {
+    if (value.IsString() && old_first == '"') return json::Write(value);
+    if (value.IsString() && old_first == '\'') {
+      std::string quoted = "'";
+      for (const char c : value.AsString())
+        quoted += c == '\'' ? std::string("''") : std::string(1, c);
+      return quoted + "'";
+    }
+    return Trimmed(json::WriteYaml(value, json::KeyOrder::kAsIs));
+  }
+
+  static std::string Trimmed(std::string text) {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+  }
+
+  // `value` in block style; lines after the first are indented by `indent`.
+  static std::string Block(const Value& value, std::size_t indent) {
+    std::string block;
+    for (const char c : Trimmed(json::WriteYaml(value, json::KeyOrder::kAsIs))) {
+      block += c;
+      if (c == '\n') block.append(indent, ' ');
+    }
+    return block;
+  }
+
+  [[nodiscard]] std::string Replace(std::size_t begin, std::size_t end,
+                                    std::string_view with) const {
+    return std::string(text_.substr(0, begin)) + std::string(with) + std::string(text_.substr(end));
+  }
+  [[nodiscard]] std::string Insert(std::size_t at, std::string_view what) const {
+    return Replace(at, at, what);
+  }
+
+  std::string_view text_;
+  const YamlDocument& document_;
+  std::vector<std::size_t> line_starts_;
+};
+
+// The change as seen from the node `base`: its path without the base's.
+Change Relative(const Change& change, std::string_view base) {
+  Change relative = change;
+  relative.path = change.path.substr(std::min(base.size(), change.path.size()));
+  if (relative.path.starts_with('.')) relative.path.erase(0, 1);
+  return relative;
+}
+
+}  // namespace
+
+Result<Value> ApplyToTree(Value root, const Change& change) {
+  std::vector<Step> steps = ParsePath(change.path);
+  const bool to_parent =
+      change.type == Change::Type::kReplaceMember || change.type == Change::Type::kRemoveMember;
+  Step last;
+  if (to_parent) {
+    if (steps.empty() || !std::holds_alternative<std::string>(steps.back())) {
+      return NoSuchPath(change.path);
+    }
+    last = steps.back();
+    steps.pop_back();
+  }
+  Value* at = FindForChange(root, steps);
+  if (at == nullptr) return NoSuchPath(change.path);
+  switch (change.type) {
+    case Change::Type::kSetValue:
+      *at = change.value;
+      break;
+    case Change::Type::kInsertMember:
+      *at = WithInserted(*at, change);
+      break;
+    case Change::Type::kAppendItem:
+      at->Append(change.value);
+      break;
+    case Change::Type::kReplaceMember:
+      *at = WithReplaced(*at, std::get<std::string>(last), change);
+      break;
+    case Change::Type::kRemoveMember:
+      at->Erase(std::get<std::string>(last));
+      break;
+  }
+  return root;
+}
+
+Result<std::string> Apply(std::string_view text, const YamlDocument& document,
+                          const Change& change) {
+  TextEditor editor(text, document);
+  if (const Place* flow = editor.FlowAround(change.path)) {
+    Value root = document.value;
+    const Value* node = FindForChange(root, ParsePath(flow->path));
+    if (node == nullptr) return NoSuchPath(flow->path);
+    const bool is_the_node =
+        flow->path == change.path &&
+        (change.type == Change::Type::kReplaceMember || change.type == Change::Type::kRemoveMember);
+    if (!is_the_node) {
+      DRA_ASSIGN(const Value changed, ApplyToTree(*node, Relative(change, flow->path)));
+      return editor.ReplaceFlow(*flow, changed);
+    }
+  }
+  switch (change.type) {
+    case Change::Type::kSetValue:
+      return editor.SetValue(change.path, change.value);
+    case Change::Type::kReplaceMember:
+      return editor.ReplaceMember(change.path, change);
+    case Change::Type::kInsertMember:
+      return editor.InsertMember(change.path, change);
+    case Change::Type::kAppendItem:
+      return editor.AppendItem(change.path, change.value);
+    case Change::Type::kRemoveMember:
+      return editor.RemoveMember(change.path);
+  }
+  return NoSuchPath(change.path);
+}
+
+}  // namespace drachma::lint

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+#include "lint/finding.h"
+
+namespace drachma::lint {
+
+// What rules may know beside the object.
+struct RuleContext {
+  std::string driver = "gpu.nvidia.com";  // the domain of names that have none
+};
+
+// What a rule found: a Finding without file and place (`path` says where), or with an offset into
+// the text of the scalar at `path`.
+struct Found {
+  Finding finding;
+  std::size_t offset_in_scalar = 0;
+};
+
+// A rule looks at one object in the form in which it was written. Rules are independent of each
+// other: each is one row of Rules().
+using RuleFunction = void (*)(const json::Value& object, const RuleContext& context,
+                              std::vector<Found>& found);
+struct Rule {
+  std::string_view name;
+  RuleFunction run;
+};
+
+// The rules about forms that are outdated or easily got wrong, in the order in which --fix takes
+// them: versions of objects first, since the other rules speak of today's form.
+[[nodiscard]] std::span<const Rule> Rules();
+
+// The path of the pod spec inside a Pod or a workload ("spec", "spec.template.spec",
+// "spec.jobTemplate.spec.template.spec"); empty for other kinds.
+[[nodiscard]] std::string_view PodSpecPath(const json::Value& object);
+
+}  // namespace drachma::lint
