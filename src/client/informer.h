@@ -23,9 +23,9 @@ struct Change {
 
 // A local copy of one resource that follows the API server: list (as a watch with
 // sendInitialEvents, falling back to LIST), then watch, again from the last seen resourceVersion
-// when the connection breaks, and a new list after 410. Survives a restart of the server: it retries
-// with back-off (kRetryMin to kRetryMax, full jitter). After a new list, objects that went away in
-// between are reported as deleted (client-go's reflector and DeltaFIFO.Replace).
+// when the connection breaks, and a new list after 410. Survives a restart of the server: it
+// retries with back-off (kRetryMin to kRetryMax, full jitter). After a new list, objects that went
+// away in between are reported as deleted (client-go's reflector and DeltaFIFO.Replace).
 //
 // Belongs to the client's executor: all members and the listener run there.
 class Informer {
