@@ -154,17 +154,32 @@ std::string FormatDouble(double number) {
   // JSON has no word for these; Go refuses to write them, and the reader never makes them.
   if (!std::isfinite(number)) return "null";
   if (number == 0) return std::signbit(number) ? "-0" : "0";
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number,
+                                 std::chars_format::scientific);
+  std::string text(buffer.data(), end.ptr);
   const double size = std::fabs(number);
-  std::array<char, 400> digits;
-  const bool fixed = size >= 1e-6 && size < 1e21;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
-                                 fixed ? std::chars_format::fixed : std::chars_format::scientific);
-  std::string text(digits.data(), end.ptr);
-  // Go writes e-9 where C writes e-09.
-  if (const auto exponent = text.find("e-0"); exponent != std::string::npos) {
-    text.erase(exponent + 2, 1);
+  if (size < 1e-6 || size >= 1e21) {
+    // Go writes e-9 where C writes e-09.
+    if (const auto zero = text.find("e-0"); zero != std::string::npos) text.erase(zero + 2, 1);
+    return text;
   }
-  return text;
+  // The shortest digits, laid out without an exponent.
+  const std::size_t e = text.find('e');
+  const int exponent = std::stoi(text.substr(e + 1));
+  std::string digits;
+  for (const char c : std::string_view(text).substr(0, e)) {
+    if (c >= '0' && c <= '9') digits.push_back(c);
+  }
+  const auto count = static_cast<int>(digits.size());
+  if (exponent < 0) {
+    digits = "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  } else if (exponent + 1 >= count) {
+    digits.append(static_cast<std::size_t>(exponent + 1 - count), '0');
+  } else {
+    digits.insert(static_cast<std::size_t>(exponent + 1), 1, '.');
+  }
+  return number < 0 ? "-" + digits : digits;
 }
 
 void WriteTo(const Value& value, std::string& out) { TreeWriter(out, -1).Write(value); }

@@ -95,14 +95,13 @@ class StreamReader {
  private:
   Status Pull(Event& event) {
     if (yaml_parser_parse(&parser_, event.get()) != 0) return {};
-    // The line that yaml.v2 names: of the context when there is one.
-    std::size_t line = 0;
-    if (parser_.context_mark.line != 0) {
+    // The line that yaml.v2 names: of the problem when it is known.
+    std::size_t line = parser_.problem_mark.line;
+    if (line == 0) {
       line = parser_.context_mark.line;
-    } else {
-      line = parser_.problem_mark.line;
+    } else if (parser_.error == YAML_SCANNER_ERROR) {
+      ++line;
     }
-    if (line != 0 && parser_.error == YAML_SCANNER_ERROR) ++line;
     const std::string where = line == 0 ? "" : fmt::format("line {}: ", line);
     return BadInput(fmt::format(
         "yaml: {}{}", where,
