@@ -32,7 +32,8 @@ enum class ErrorType : std::uint8_t {
 // of the versioned types ("declarative"), which then replace the hand-written ones that report the
 // same. kCovered is a hand-written error that gives way when a declarative one has the same field,
 // type and origin.
-enum class Source : std::uint8_t { kHandWritten, kCovered, kDeclarative };
+// Only declarative errors that upstream calls "beta" replace others.
+enum class Source : std::uint8_t { kHandWritten, kCovered, kDeclarative, kDeclarativeBeta };
 
 // One fault of one field (apimachinery's field.Error).
 struct FieldError {
@@ -56,6 +57,8 @@ using ErrorList = std::vector<FieldError>;
 // A value as an error shows it: strings quoted as Go's %q, structures as compact JSON.
 [[nodiscard]] std::string Shown(const json::Value& value);
 [[nodiscard]] std::string ShownText(std::string_view text);
+// A text whose Go type is a named string (an enum, a UID): printed as JSON instead.
+[[nodiscard]] std::string ShownNamed(std::string_view text);
 [[nodiscard]] std::string ShownInt(std::int64_t number);
 
 // The constructors of apimachinery's field package. `shown` is a value that went through Shown*.
