@@ -1,0 +1,373 @@
+#include "controllers/claim_controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/objects.h"
+
+namespace drachma::controllers {
+namespace {
+
+using client::Change;
+using json::Value;
+namespace resources = client::resources;
+
+constexpr std::string_view kPodPrefix = "pod:";
+constexpr std::string_view kClaimPrefix = "claim:";
+constexpr std::string_view kFieldManager = "ResourceClaimController";
+// Upstream's LRU of deleted pods.
+constexpr std::size_t kGoneUidsMax = 500;
+// Longest name (63) less the suffix that the API server appends and a dash.
+constexpr std::size_t kGenerateNameMax = 57;
+
+std::string ClaimKey(std::string_view ns, std::string_view name) {
+  return fmt::format("{}{}/{}", kClaimPrefix, ns, name);
+}
+std::string PodKey(std::string_view key) { return fmt::format("{}{}", kPodPrefix, key); }
+
+// A pod that will never run (again): it needs no claims.
+bool IsDone(const Value& pod) {
+  if (client::IsPodTerminal(pod)) return true;
+  return client::IsBeingDeleted(pod) && pod["spec"]["nodeName"].AsString().empty();
+}
+
+bool OwnedByPod(const Value& claim, const Value& pod) {
+  const Value* owner = client::ControllerOf(claim);
+  return owner != nullptr && (*owner)["uid"].AsString() == client::UidOf(pod);
+}
+
+bool IsReservedFor(const Value& claim, const Value& pod) {
+  return std::ranges::any_of(claim["status"]["reservedFor"].Items(), [&](const Value& consumer) {
+    return consumer["uid"].AsString() == client::UidOf(pod);
+  });
+}
+
+bool HasStatusEntry(const Value& pod, std::string_view pod_claim) {
+  return std::ranges::any_of(pod["status"]["resourceClaimStatuses"].Items(),
+                             [&](const Value& s) { return s["name"].AsString() == pod_claim; });
+}
+
+}  // namespace
+
+std::string ClaimGenerateName(std::string_view pod, std::string_view pod_claim) {
+  std::string name = fmt::format("{}-{}-", pod, pod_claim);
+  if (name.size() <= kGenerateNameMax) return name;
+  const std::size_t total = name.size();
+  return fmt::format("{}-{}", pod.substr(0, pod.size() * kGenerateNameMax / total),
+                     pod_claim.substr(0, pod_claim.size() * kGenerateNameMax / total));
+}
+
+ClaimController::ClaimController(Host& host)
+    : Controller(host),
+      pods_(Watch(resources::kPods, [this](const Change& change) { OnPod(change); })),
+      claims_(Watch(resources::kResourceClaims, [this](const Change& change) { OnClaim(change); })),
+      templates_(Watch(resources::kResourceClaimTemplates,
+                       [this](const Change& change) { OnTemplate(change); })),
+      gone_(kGoneUidsMax) {}
+
+void ClaimController::AddClaimsOf(const Value& pod) {
+  const std::string_view ns = client::NamespaceOf(pod);
+  for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
+    const std::string_view name = client::ClaimNameOf(pod, pod_claim);
+    if (!name.empty()) Add(ClaimKey(ns, name));
+  }
+  const std::string_view extended =
+      pod.At({"status", "extendedResourceClaimStatus", "resourceClaimName"}).AsString();
+  if (!extended.empty()) Add(ClaimKey(ns, extended));
+  for (const Value* claim : claims_.OwnedBy(client::UidOf(pod))) {
+    Add(ClaimKey(ns, client::NameOf(*claim)));
+  }
+}
+
+void ClaimController::OnPod(const Change& change) {
+  const Value& pod = change.object;
+  const bool deleted = change.type == Change::Type::kDeleted;
+  const std::string key = client::KeyOf(pod);
+  const std::string_view ns = client::NamespaceOf(pod);
+  for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
+    const std::string_view of_template = pod_claim["resourceClaimTemplateName"].AsString();
+    auto& index = of_template.empty() ? pods_of_claim_ : pods_of_template_;
+    const std::string_view name =
+        of_template.empty() ? pod_claim["resourceClaimName"].AsString() : of_template;
+    auto& keys = index[fmt::format("{}/{}", ns, name)];
+    if (deleted) {
+      keys.erase(key);
+    } else {
+      keys.insert(key);
+    }
+    if (keys.empty()) index.erase(fmt::format("{}/{}", ns, name));
+  }
+  if (deleted) {
+    gone_.Add(client::UidOf(pod));
+    AddClaimsOf(pod);
+    return;
+  }
+  if (IsDone(pod)) AddClaimsOf(pod);
+  if (!pod["spec"]["resourceClaims"].empty()) Add(PodKey(key));
+}
+
+void ClaimController::OnClaim(const Change& change) {
+  const Value& claim = change.object;
+  const std::string key = client::KeyOf(claim);
+  if (change.type != Change::Type::kDeleted) Add(fmt::format("{}{}", kClaimPrefix, key));
+  if (const auto pods = pods_of_claim_.find(key); pods != pods_of_claim_.end()) {
+    for (const std::string& pod : pods->second) Add(PodKey(pod));
+  }
+  const Value* owner = client::ControllerOf(claim);
+  if (owner != nullptr && (*owner)["kind"].AsString() == "Pod") {
+    Add(PodKey(fmt::format("{}/{}", client::NamespaceOf(claim), (*owner)["name"].AsString())));
+  }
+}
+
+// Upstream leaves a pod whose template comes late to its back-off; there is no reason to wait.
+void ClaimController::OnTemplate(const Change& change) {
+  if (change.type != Change::Type::kAdded) return;
+  const auto pods = pods_of_template_.find(client::KeyOf(change.object));
+  if (pods == pods_of_template_.end()) return;
+  for (const std::string& pod : pods->second) Add(PodKey(pod));
+}
+
+Work ClaimController::Sync(const std::string& key) {
+  if (key.starts_with(kPodPrefix)) return SyncPod(key.substr(kPodPrefix.size()));
+  return SyncClaim(key.substr(kClaimPrefix.size()));
+}
+
+std::string_view ClaimController::ExistingClaim(const Value& pod, const Value& pod_claim) {
+  const std::string_view name = client::ClaimNameOf(pod, pod_claim);
+  if (!name.empty()) {
+    const Value* claim = claims_.Get(client::NamespaceOf(pod), name);
+    if (claim != nullptr && OwnedByPod(*claim, pod)) return client::NameOf(*claim);
+  }
+  for (const Value* claim : claims_.OwnedBy(client::UidOf(pod))) {
+    if (client::AnnotationOf(*claim, kPodClaimAnnotation) == pod_claim["name"].AsString() &&
+        OwnedByPod(*claim, pod)) {
+      return client::NameOf(*claim);
+    }
+  }
+  return {};
+}
+
+EventToRecord ClaimController::CreationFailed(const Value& pod, std::string_view pod_claim,
+                                              std::string_view text) const {
+  return {.object = Reference("v1", "Pod", pod),
+          .type = client::EventType::kWarning,
+          .reason = "FailedResourceClaimCreation",
+          .message = fmt::format("PodResourceClaim {}: {}", pod_claim, text)};
+}
+
+void ClaimController::MakeClaim(const Value& pod, const Value& pod_claim, Work& work) {
+  const std::string_view ns = client::NamespaceOf(pod);
+  const std::string_view entry = pod_claim["name"].AsString();
+  const std::string_view template_name = pod_claim["resourceClaimTemplateName"].AsString();
+  const Value* from = templates_.Get(ns, template_name);
+  if (from == nullptr) {
+    const std::string text = fmt::format(
+        "resource claim template \"{0}\": resourceclaimtemplate.resource.k8s.io \"{0}\" not found",
+        template_name);
+    work.events.push_back(CreationFailed(pod, entry, text));
+    work.error = Error{.code = Code::kNotFound, .message = text};
+    return;
+  }
+  const Value& metadata = (*from)["spec"]["metadata"];
+  Value owner = client::OwnerReference("v1", "Pod", pod);
+  Value annotations = metadata["annotations"];
+  annotations.Set(kPodClaimAnnotation, entry);
+  Value claim_metadata =
+      Value::Object({{"generateName", ClaimGenerateName(client::NameOf(pod), entry)},
+                     {"namespace", ns},
+                     {"annotations", std::move(annotations)},
+                     {"ownerReferences", Value::Array({std::move(owner)})}});
+  if (!metadata["labels"].empty()) claim_metadata.Set("labels", metadata["labels"]);
+  Value claim = Value::Object({{"apiVersion", "resource.k8s.io/v1"},
+                               {"kind", "ResourceClaim"},
+                               {"metadata", std::move(claim_metadata)},
+                               {"spec", (*from)["spec"]["spec"]}});
+  Action action{.request = client::CreateRequest(resources::kResourceClaims, ns, std::move(claim))};
+  action.request.field_manager = kFieldManager;
+  action.settle = [this, pod, entry = std::string(entry)](const Result<Value>& answer) -> Status {
+    if (answer) return {};
+    Record(CreationFailed(pod, entry, answer.error().message));
+    return std::unexpected(answer.error());
+  };
+  work.actions.push_back(std::move(action));
+}
+
+Work ClaimController::SyncPod(const std::string& key) {
+  Work work;
+  const Value* pod = pods_.Get(key);
+  if (pod == nullptr || client::IsBeingDeleted(*pod) || client::IsPodTerminal(*pod)) return work;
+  std::vector<std::pair<std::string, std::string>> names;  // entry, claim
+  for (const Value& pod_claim : (*pod)["spec"]["resourceClaims"].Items()) {
+    if (!pod_claim.Has("resourceClaimTemplateName")) continue;
+    const std::string_view entry = pod_claim["name"].AsString();
+    const bool needs_none =
+        HasStatusEntry(*pod, entry) && client::ClaimNameOf(*pod, pod_claim).empty();
+    if (needs_none) continue;
+    const std::string_view name = ExistingClaim(*pod, pod_claim);
+    if (name.empty()) {
+      MakeClaim(*pod, pod_claim, work);
+      if (work.error) return work;
+    } else {
+      names.emplace_back(entry, name);
+    }
+  }
+  if (!work.actions.empty()) return work;
+
+  std::ranges::sort(names);
+  Value statuses = Value::Array();
+  bool noted = true;
+  for (const auto& [entry, name] : names) {
+    statuses.Append(Value::Object({{"name", entry}, {"resourceClaimName", name}}));
+    noted &=
+        std::ranges::any_of((*pod)["status"]["resourceClaimStatuses"].Items(), [&](const Value& s) {
+          return s["name"].AsString() == entry && s["resourceClaimName"].AsString() == name;
+        });
+  }
+  if (!noted) {
+    Action action{
+        .request = client::PatchRequest(
+            resources::kPods, client::NamespaceOf(*pod), client::NameOf(*pod),
+            client::PatchType::kStrategicMerge,
+            Value::Object(
+                {{"metadata", Value::Object({{"uid", client::UidOf(*pod)}})},
+                 {"status", Value::Object({{"resourceClaimStatuses", std::move(statuses)}})}}),
+            "status")};
+    action.request.field_manager = kFieldManager;
+    work.actions.push_back(std::move(action));
+  } else if (!(*pod)["spec"]["nodeName"].AsString().empty()) {
+    ReserveForScheduledPod(*pod, work);
+  }
+  return work;
+}
+
+// A pod that was given its node without the scheduler still holds its allocated claims.
+void ClaimController::ReserveForScheduledPod(const Value& pod, Work& work) {
+  for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
+    const Value* claim = claims_.Get(client::NamespaceOf(pod), client::ClaimNameOf(pod, pod_claim));
+    if (claim == nullptr) return;
+    const Value& status = (*claim)["status"];
+    if (status["allocation"].IsNull() || IsReservedFor(*claim, pod)) continue;
+    if (status["reservedFor"].size() >= kReservedForMax) continue;
+    Value changed = *claim;
+    changed.Edit("status")
+        .Edit("reservedFor")
+        .Append(Value::Object(
+            {{"resource", "pods"}, {"name", client::NameOf(pod)}, {"uid", client::UidOf(pod)}}));
+    work.actions.push_back({.request = client::UpdateRequest(resources::kResourceClaims,
+                                                             std::move(changed), "status")});
+  }
+}
+
+ClaimController::Fate ClaimController::FateOf(const Value& claim, const Value& consumer) {
+  // Of other kinds of consumers nothing is known: they stay.
+  const bool is_pod =
+      consumer["apiGroup"].AsString().empty() && consumer["resource"].AsString() == "pods";
+  if (!is_pod) return Fate::kKeep;
+  const std::string_view uid = consumer["uid"].AsString();
+  if (gone_.Contains(uid)) return Fate::kDrop;
+  const Value* pod = pods_.Get(client::NamespaceOf(claim), consumer["name"].AsString());
+  if (pod == nullptr) return Fate::kUnknown;
+  if (client::UidOf(*pod) != uid || IsDone(*pod)) return Fate::kDrop;
+  return Fate::kKeep;
+}
+
+// Before a pod that the cache does not hold counts as gone, the API is asked: the cache may lag
+// behind the scheduler that reserved the claim for a new pod.
+Action ClaimController::LookUpPod(const Value& claim, const Value& consumer) {
+  Action action{.request = client::GetRequest(resources::kPods, client::NamespaceOf(claim),
+                                              consumer["name"].AsString())};
+  action.settle = [this, key = client::KeyOf(claim), uid = std::string(consumer["uid"].AsString())](
+                      const Result<Value>& answer) -> Status {
+    const bool gone =
+        answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
+    if (gone) {
+      gone_.Add(uid);
+      Add(fmt::format("{}{}", kClaimPrefix, key));
+    }
+    if (answer || gone) return {};
+    return std::unexpected(answer.error());
+  };
+  return action;
+}
+
+ClaimController::Consumers ClaimController::Walk(const Value& claim) {
+  Consumers consumers;
+  for (const Value& consumer : claim["status"]["reservedFor"].Items()) {
+    const Fate fate = FateOf(claim, consumer);
+    if (fate == Fate::kUnknown) {
+      consumers.lookups.push_back(LookUpPod(claim, consumer));
+    }
+    if (fate != Fate::kDrop) consumers.kept.Append(consumer);
+  }
+  return consumers;
+}
+
+namespace {
+
+// The metadata write that lets a freed claim go, made from the answer of the status write.
+std::optional<client::Request> RemoveFinalizer(const Value& claim) {
+  if (!client::HasFinalizer(claim, kClaimFinalizer)) return std::nullopt;
+  Value changed = claim;
+  Value kept = Value::Array();
+  for (const Value& finalizer : claim["metadata"]["finalizers"].Items()) {
+    if (finalizer.AsString() != kClaimFinalizer) kept.Append(finalizer);
+  }
+  changed.Edit("metadata").Set("finalizers", std::move(kept));
+  return client::UpdateRequest(resources::kResourceClaims, std::move(changed));
+}
+
+// Whether the pod that owns the claim will not need it any more: it is done, or another pod has
+// taken its name. When no pod of that name exists, garbage collection takes the claim.
+bool OwnerIsDone(const Value& claim, const Cache& pods) {
+  const Value* owner = client::ControllerOf(claim);
+  if (owner == nullptr || (*owner)["kind"].AsString() != "Pod" ||
+      (*owner)["apiVersion"].AsString() != "v1") {
+    return false;
+  }
+  const Value* pod = pods.Get(client::NamespaceOf(claim), (*owner)["name"].AsString());
+  if (pod == nullptr) return false;
+  return client::UidOf(*pod) != (*owner)["uid"].AsString() || IsDone(*pod);
+}
+
+}  // namespace
+
+Work ClaimController::SyncClaim(const std::string& key) {
+  Work work;
+  const Value* claim = claims_.Get(key);
+  if (claim == nullptr) return work;
+  Consumers consumers = Walk(*claim);  // unknown ones are kept until the answer is here
+  work.actions = std::move(consumers.lookups);
+  const Value& status = (*claim)["status"];
+  const bool unused = consumers.kept.empty();
+  const bool changed = consumers.kept.size() != status["reservedFor"].size();
+  const bool allocated = !status["allocation"].IsNull();
+  const bool ours = client::HasFinalizer(*claim, kClaimFinalizer);
+  const bool leaving = client::IsBeingDeleted(*claim);
+  if (changed || (leaving && unused && allocated && ours)) {
+    Value next = *claim;
+    Value& next_status = next.Edit("status");
+    if (unused) {
+      next_status.Erase("reservedFor");
+      if (ours) next_status.Erase("allocation");
+    } else {
+      next_status.Set("reservedFor", std::move(consumers.kept));
+    }
+    Action action{.request =
+                      client::UpdateRequest(resources::kResourceClaims, std::move(next), "status")};
+    if (unused && ours) action.then = RemoveFinalizer;
+    work.actions.push_back(std::move(action));
+    return work;
+  }
+  if (leaving && unused && ours) {
+    work.actions.push_back({.request = *RemoveFinalizer(*claim)});
+    return work;
+  }
+  if (unused && !leaving && OwnerIsDone(*claim, pods_)) {
+    work.actions.push_back({.request = client::DeleteRequest(resources::kResourceClaims, *claim)});
+  }
+  return work;
+}
+
+}  // namespace drachma::controllers
