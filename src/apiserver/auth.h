@@ -63,7 +63,7 @@ class Authorizer {
   virtual ~Authorizer() = default;
   // `reason` may be set to a text that the refusal's message ends with.
   [[nodiscard]] virtual Decision Authorize(const Attributes& attributes, std::string& reason) = 0;
-  // The rules of `user` in `ns` for SelfSubjectRulesReview: PolicyRules as JSON objects with
+  // The rules of `user` in `ns` for SelfSubjectRulesReview, appended to `rules`.
   virtual void Rules(const User& /*user*/, const std::string& /*ns*/,
                      std::vector<Rule>& /*rules*/) {}
 };
