@@ -23,10 +23,12 @@ enum class Gate : std::uint8_t {
   kDRADeviceTaintRules,
   kDRADeviceTaints,
   kDRAExtendedResource,
+  kDRAFractionalCapacityRange,
   kDRAListTypeAttributes,
   kDRANodeAllocatableResources,
   kDRAOptionalNodeOperations,
   kDRAPartitionableDevices,
+  kDRAPartitionableDevicesType,
   kDRAPrioritizedList,
   kDRAResourceClaimDeviceStatus,
   kDRAResourceClaimGranularStatusAuthorization,
@@ -35,9 +37,14 @@ enum class Gate : std::uint8_t {
   kDRAWorkloadResourceClaims,
   kDynamicResourceAllocation,
   kEvictionRequestAPI,
-  kGangScheduling,
   kGenericWorkload,
+  kKubeletPodResourcesDynamicResources,
+  kKubeletPodResourcesGet,
+  kNodeDeclaredFeatures,
   kResourceHealthStatus,
+  kResourceHealthStatusMessage,
+  kSchedulerPreQueueingHints,
+  kTopologyAwareWorkloadScheduling,
   kCount,
 };
 
@@ -60,9 +67,8 @@ class FeatureGates {
   // 1.37's defaults.
   FeatureGates();
 
-  // Applies "A=true,B=false", also AllAlpha and AllBeta. Gates of upstream that are not in the
-  // table but known by name to Kubernetes are not errors upstream's own components make either:
-  // unknown names are refused. ERRORS: kBadRequest with upstream's text
+  // Applies "A=true,B=false", also AllAlpha and AllBeta; on error nothing changes. ERRORS:
+  // kBadRequest with upstream's text
   // ("unrecognized feature gate: X", "cannot set feature gate X to false, feature is locked to
   // true", "invalid value of X=y, err: …", or for a missing dependency).
   [[nodiscard]] Status Set(std::string_view assignments);

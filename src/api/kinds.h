@@ -48,7 +48,9 @@ struct ColumnInfo {
 // object's root ("spec.nodeName"). metadata.name and metadata.namespace need no entry.
 struct FieldLabelInfo {
   std::string_view label;
-  std::string_view path;  // "" means the label itself is the path
+  // "" means the label itself is the path. Steps are members and [n]; "a|b" takes b when a is
+  // empty; "#" at the end: a missing number is "0", "?": a missing bool is "false".
+  std::string_view path;
 };
 
 // What a resource's strategy (pkg/registry) does, as bits.
@@ -60,7 +62,6 @@ enum Traits : std::uint16_t {
   kCreateOnUpdate = 16,        // PUT of a missing object creates it
   kNotStored = 32,             // answered, not kept: reviews, bindings
   kOrphanByDefault = 64,       // propagationPolicy without any wish is Orphan
-  kStatusNotReset = 128,       // keeps a status given on create (e.g. PodDisruptionBudget does not)
 };
 
 struct VersionInfo {
@@ -69,22 +70,26 @@ struct VersionInfo {
 };
 
 // A resource the API server serves, in all its versions. A new kind is one entry of the table in
-// kinds_table.cc. Constants, safe from every thread.
+// kinds_table.cc. Constants once made, safe
+// from every thread.
 struct KindInfo {
   std::string_view group;  // "" is core
   std::string_view kind;
   std::string_view list_kind;
   std::string_view plural;
   std::string_view singular;
-  std::span<const std::string_view> short_names;
-  std::span<const std::string_view> categories;
+  std::vector<std::string_view> short_names;
+  std::vector<std::string_view> categories;
   Scope scope;
   std::uint16_t verbs;
   std::uint16_t traits;  // Traits
   // Preferred first. All versions hold the same objects (conversion.h).
-  std::span<const VersionInfo> versions;
-  // The version objects are kept in; its type decides about defaults, merge keys and so on.
+  std::vector<VersionInfo> versions;
+  // The group and version objects are kept in: its own preferred one, except for events.k8s.io
+  // whose events are core ones.
+  std::string_view storage_group;
   std::string_view storage_version;
+  const TypeInfo* storage_type;
   std::span<const SubresourceInfo> subresources;
   std::span<const ColumnInfo> columns;
   std::span<const FieldLabelInfo> field_labels;
@@ -95,7 +100,6 @@ struct KindInfo {
   [[nodiscard]] bool namespaced() const { return scope == Scope::kNamespaced; }
   // Null when the version is not one of this resource.
   [[nodiscard]] const VersionInfo* FindVersion(std::string_view version) const;
-  [[nodiscard]] const TypeInfo& StorageType() const;
   [[nodiscard]] const SubresourceInfo* FindSubresource(std::string_view name) const;
 };
 
@@ -114,7 +118,7 @@ struct KindInfo {
 // A group's versions in order of preference, as discovery lists them.
 struct GroupInfo {
   std::string_view name;
-  std::span<const std::string_view> versions;
+  std::vector<std::string_view> versions;
 };
 [[nodiscard]] std::span<const GroupInfo> AllGroups();
 

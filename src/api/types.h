@@ -22,7 +22,6 @@ enum class Scalar : std::uint8_t {
   kQuantity,     // resource.Quantity: string or number in, canonical string out
   kTime,         // metav1.Time: RFC 3339, whole seconds
   kMicroTime,    // metav1.MicroTime: RFC 3339 with six digits
-  kDuration,     // metav1.Duration: Go's text ("1m30s")
   kIntOrString,  // intstr.IntOrString
   kAny,          // RawExtension, FieldsV1, apiextensions' JSON: any JSON, kept as it is
   kSchemaOrAny,  // apiextensions' JSONSchemaPropsOrBool, OrArray, OrStringArray: kept as it is
@@ -87,6 +86,6 @@ struct TypeInfo {
 // `group_version` is an apiVersion.
 [[nodiscard]] const TypeInfo* FindTypeOfKind(std::string_view group_version, std::string_view kind);
 // All structs, sorted by Go name.
-[[nodiscard]] std::span<const TypeInfo* const> AllTypes();
+[[nodiscard]] std::span<const TypeInfo> AllTypes();
 
 }  // namespace drachma::api
