@@ -192,6 +192,12 @@ class Informer::Impl final : public WatchHandler {
   // Tries again after the back-off: the watch where it stood, or else the list.
   void Retry(const Error& error, Phase phase) {
     ++round_;
+    if (options_.optional && error.code == Code::kNotFound) {
+      incoming_.clear();
+      Replace({});
+      RetryAfter(kAbsentRetry, Phase::kIdle);
+      return;
+    }
     const Duration limit = std::min<Duration>(kRetryMax, kRetryMin * (1 << std::min(failures_, 7)));
     ++failures_;
     if (!error.message.empty()) {
@@ -200,6 +206,10 @@ class Informer::Impl final : public WatchHandler {
     }
     const Duration delay(
         1 + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(limit.count()))));
+    RetryAfter(delay, phase);
+  }
+
+  void RetryAfter(Duration delay, Phase phase) {
     timer_ = client_.executor().PostAfter(
         delay, [this, alive = std::weak_ptr(alive_), round = round_, phase] {
           if (alive.expired() || round != round_) return;

@@ -32,12 +32,16 @@ class Informer {
  public:
   static constexpr Duration kRetryMin = std::chrono::milliseconds(100);
   static constexpr Duration kRetryMax = std::chrono::seconds(10);
+  static constexpr Duration kAbsentRetry = std::chrono::minutes(5);
 
   struct Options {
     Resource resource;
     std::string ns;              // empty: all namespaces
     std::string label_selector;  // applied by the server
     std::string field_selector;
+    // A server that does not serve the resource (404) counts as one without objects of it; it is
+    // asked again every kAbsentRetry.
+    bool optional = false;
   };
   using Listener = std::function<void(const Change&)>;
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "allocator/options.h"
 #include "base/executor.h"
 #include "base/random.h"
 #include "base/result.h"
@@ -13,16 +14,16 @@
 
 namespace drachma::scheduler {
 
-// What a selector that fails at run time on a device (a missing attribute) means: the device does
-// not match and one warning event says so, or the pod's attempt stops (upstream).
-enum class SelectorErrors : std::uint8_t { kSkip, kFail };
-// Which of the devices that fit is taken: the one whose loss costs least, or upstream's first one.
-enum class DeviceOrder : std::uint8_t { kBestFit, kFirstFit };
+using allocator::DeviceOrder;
+using allocator::SelectorErrors;
 
 struct Options {
   // Pods with this spec.schedulerName are ours.
   std::string scheduler_name = "default-scheduler";
+  // Whether a selector that fails at run time on a device (a missing attribute) makes the device
+  // one that does not match, with one warning event, or stops the pod's attempt (upstream).
   SelectorErrors selector_errors = SelectorErrors::kSkip;
+  // Which of the devices that fit is taken: the one whose loss costs least, or upstream's first.
   DeviceOrder device_order = DeviceOrder::kBestFit;
   // Overrides of upstream's gates and their 1.37 defaults; unknown names are ignored.
   std::map<std::string, bool> feature_gates;
