@@ -118,6 +118,15 @@ TEST(Quantity, WhatHasNoSuffixKeepsItsValue) {
   EXPECT_EQ(binary.ToString(), "7168Ei");
 }
 
+TEST(Quantity, NanoIsExactAndSaturates) {
+  EXPECT_TRUE(Quantity::Parse("1n").value().Nano() == 1);
+  EXPECT_TRUE(Quantity::Parse("-1500m").value().Nano() == -1'500'000'000);
+  EXPECT_TRUE(Quantity::Parse("1000000000000000000002").value().Nano() ==
+              (Int128{1'000'000'000'000} * 1'000'000'000 + 2) * 1'000'000'000);
+  EXPECT_TRUE(Quantity::Parse("1e30").value().Nano() == kNanoMax);
+  EXPECT_TRUE(Quantity::Parse("-1000000000000000000000000000000").value().Nano() == -kNanoMax);
+}
+
 TEST(SemverGolden, ParsesAsUpstream) {
   for (const Fields& line : Golden("semver_parse.tsv")) {
     SCOPED_TRACE(line[0]);

@@ -290,6 +290,28 @@ std::optional<std::int64_t> Quantity::AsInt64() const {
   return ScaleUp(value_, scale_);
 }
 
+Int128 Quantity::Nano() const {
+  if (!big_) {
+    Int128 nano = value_;
+    std::int64_t shift = std::int64_t{scale_} - kScaleNano;
+    if (shift < 0) return ScaleDown(value_, -shift).value;
+    for (; shift > 0 && nano != 0; --shift) {
+      nano *= 10;
+      if (nano > kNanoMax) return kNanoMax;
+      if (nano < -kNanoMax) return -kNanoMax;
+    }
+    return nano;
+  }
+  const Decimal& number = rare_->number;
+  const Decimal max{.unscaled = Decimal::Int(kNanoMax), .scale = -kScaleNano};
+  Decimal magnitude = number;
+  magnitude.unscaled = abs(magnitude.unscaled);
+  if (magnitude.Compare(max) >= 0) return number.Sign() < 0 ? -kNanoMax : kNanoMax;
+  magnitude.RoundTo(-kScaleNano);
+  const auto nano = static_cast<Int128>(magnitude.unscaled);
+  return number.Sign() < 0 ? -nano : nano;
+}
+
 double Quantity::AsApproximateDouble() const {
   const double base = big_ ? std::strtod(rare_->number.unscaled.str().c_str(), nullptr)
                            : static_cast<double>(value_);

@@ -17,6 +17,11 @@ inline constexpr int kScaleNano = -9;
 inline constexpr int kScaleMilli = -3;
 inline constexpr int kScaleUnit = 0;
 
+__extension__ using Int128 = __int128;
+// The largest magnitude that Quantity::Nano tells apart, in 10^-9: a hundred thousand sums of it
+// still fit into Int128.
+inline constexpr Int128 kNanoMax = Int128{1'000'000'000'000'000'000} * 1'000'000'000'000'000;
+
 // resource.Quantity: a decimal fixed-point number of any size with a preferred way to be written.
 // Parsing, canonical form, rounding and arithmetic are upstream's
 // (k8s.io/apimachinery/pkg/api/resource), without overflow at any size. A value type of 24 bytes;
@@ -55,6 +60,9 @@ class Quantity {
   // The whole number where the fast representation holds one (AsInt64); nothing otherwise, also
   // for some whole numbers ("1000m", "1Ei"), as upstream.
   [[nodiscard]] std::optional<std::int64_t> AsInt64() const;
+  // The number in units of 10^-9, exact for all that Parse gives up to kNanoMax and saturating
+  // there: for sums that must be fast.
+  [[nodiscard]] Int128 Nano() const;
   // AsApproximateFloat64.
   [[nodiscard]] double AsApproximateDouble() const;
 
