@@ -94,7 +94,7 @@ struct Strategy {
                                           const json::Value& old) = nullptr;
   // Top-level paths that server-side apply through this (sub)resource does not own ("status", or
   // "metadata" and "spec"), separated by commas.
-  std::string_view reset_fields;
+  std::string_view reset_fields = {};
 };
 
 // The strategy of a resource ("" for the main one, "status", "scale"…, pods also
@@ -117,7 +117,10 @@ struct Strategy {
                                   json::Value& object, const json::Value& old,
                                   std::vector<std::string>* warnings);
 
-// Everything of one create or update at once, without the system fields: for `check`, which
+// The 422 of a PUT without resourceVersion where that is not allowed (registry.Store.Update).
+[[nodiscard]] Error MissingResourceVersion(const Strategy& strategy, std::string_view name);
+
+// Everything of one create at once, without the system fields: for `check`, which
 // validates files. Prepares a copy and returns its faults.
 [[nodiscard]] ErrorList Check(const Strategy& strategy, const Context& context,
                               const json::Value& object);
