@@ -54,6 +54,8 @@ struct Host {
   Random random;
   Caches caches;
   std::map<std::string, bool> feature_gates;  // overrides of upstream's defaults
+  std::string root_ca;                        // PEM; what kube-root-ca.crt holds
+  bool watch_heartbeats = true;               // whether silent nodes count as lost
   // The gate's override, or upstream's 1.37 default given by the caller.
   [[nodiscard]] bool Enabled(const std::string& gate, bool by_default) const;
 };

@@ -16,6 +16,8 @@ class Controllers::Impl {
         client_(factory.NewClient(executor, "drachma-controllers")),
         host_(executor.clock(), options_.seed) {
     host_.feature_gates = options_.feature_gates;
+    host_.root_ca = options_.root_ca;
+    host_.watch_heartbeats = options_.watch_heartbeats;
     for (const ControllerEntry& entry : ControllerTable()) {
       if (Wanted(entry)) runners_.push_back(std::make_unique<Runner>(entry, host_, *client_));
     }

@@ -19,6 +19,12 @@ struct Options {
   // Run only while holding the lease kube-system/kube-controller-manager (several replicas of this
   // role against one API server).
   bool leader_election = false;
+  // The certificates that pods trust the API server by (PEM): content of each namespace's
+  // ConfigMap kube-root-ca.crt. Empty: no such ConfigMaps are made.
+  std::string root_ca;
+  // Whether nodes that stop renewing their leases become NotReady. Off where nobody renews any
+  // (`plan`).
+  bool watch_heartbeats = true;
   std::uint64_t seed = 0;
 };
 

@@ -1,0 +1,600 @@
+#include "controllers/deployment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "client/objects.h"
+#include "controllers/objects.h"
+#include "controllers/rollout.h"
+#include "controllers/workload.h"
+
+namespace drachma::controllers {
+
+using client::Change;
+using json::Value;
+namespace resources = client::resources;
+
+namespace {
+
+const OwnerKind kDeployment = {resources::kDeployments, "Deployment"};
+// The revision-history annotation never gets longer than this.
+constexpr std::size_t kRevisionHistoryBytesMax = 2000;
+// progressDeadlineSeconds of those who want none.
+constexpr std::int64_t kNoDeadline = std::numeric_limits<std::int32_t>::max();
+
+// Annotations of a Deployment that its ReplicaSets do not inherit.
+constexpr std::array<std::string_view, 6> kNotInherited = {
+    "kubectl.kubernetes.io/last-applied-configuration",
+    kRevision,
+    kRevisionHistory,
+    kDesiredReplicas,
+    kMaxReplicas,
+    "deprecated.deployment.rollback.to"};
+
+EventToRecord DeploymentEvent(const Value& deployment, client::EventType type, std::string reason,
+                              std::string message) {
+  return {.object = Reference("apps/v1", "Deployment", deployment),
+          .type = type,
+          .reason = std::move(reason),
+          .message = std::move(message)};
+}
+
+Value DeploymentCondition(std::string_view type, std::string_view status, std::string_view reason,
+                          std::string_view message, std::string_view now) {
+  return Value::Object({{"type", type},
+                        {"status", status},
+                        {"lastUpdateTime", now},
+                        {"lastTransitionTime", now},
+                        {"reason", reason},
+                        {"message", message}});
+}
+
+// As upstream's SetDeploymentCondition: a condition of the same status and reason stays as it is.
+void SetCondition(Value& status, Value condition) {
+  for (const Value& old : status["conditions"].Items()) {
+    if (old["type"].AsString() == condition["type"].AsString() &&
+        old["status"].AsString() == condition["status"].AsString() &&
+        old["reason"].AsString() == condition["reason"].AsString()) {
+      return;
+    }
+  }
+  status.Set("conditions", WithCondition(status["conditions"], std::move(condition)));
+}
+
+void RemoveCondition(Value& status, std::string_view type) {
+  Value kept = Value::Array();
+  for (const Value& condition : status["conditions"].Items()) {
+    if (condition["type"].AsString() != type) kept.Append(condition);
+  }
+  if (kept.empty()) {
+    status.Erase("conditions");
+  } else {
+    status.Set("conditions", std::move(kept));
+  }
+}
+
+bool HasDeadline(const Value& deployment) {
+  const Value* deadline = deployment["spec"].Find("progressDeadlineSeconds");
+  return deadline != nullptr && !deadline->IsNull() && deadline->AsInt() != kNoDeadline;
+}
+
+// Sets the revision of a ReplicaSet, remembering the one it had: undo makes an old set the newest.
+void SetRevision(Value& set, std::int64_t revision) {
+  const std::optional<std::int64_t> old = NumberIn(set, kRevision);
+  if (old && *old >= revision) return;
+  Value& annotations = set.Edit("metadata").Edit("annotations");
+  if (old) {
+    std::string history(annotations[kRevisionHistory].AsString());
+    if (!history.empty()) history += ',';
+    history += std::to_string(*old);
+    while (history.size() > kRevisionHistoryBytesMax) history.erase(0, history.find(',') + 1);
+    annotations.Set(kRevisionHistory, history);
+  }
+  annotations.Set(kRevision, std::to_string(revision));
+}
+
+void InheritAnnotations(const Value& deployment, Value& set) {
+  for (const json::Member& member : deployment["metadata"]["annotations"].Members()) {
+    if (std::ranges::find(kNotInherited, member.key()) != kNotInherited.end()) continue;
+    set.Edit("metadata").Edit("annotations").Set(member.key(), member.value);
+  }
+}
+
+void SetSizeAnnotations(const Value& deployment, Value& set) {
+  Value& annotations = set.Edit("metadata").Edit("annotations");
+  const std::int64_t wanted = ReplicasOf(deployment);
+  annotations.Set(kDesiredReplicas, std::to_string(wanted));
+  annotations.Set(kMaxReplicas, std::to_string(wanted + FencesOf(deployment).surge));
+}
+
+}  // namespace
+
+struct DeploymentController::Rollout {
+  const Value& deployment;
+  Sets all;
+  Sets old;
+  const Value* newest = nullptr;  // the set of the present template; null when it is yet to be made
+
+  [[nodiscard]] Sets Active() const {
+    Sets active;
+    std::ranges::copy_if(all, std::back_inserter(active),
+                         [](const Value* set) { return ReplicasOf(*set) > 0; });
+    return active;
+  }
+  [[nodiscard]] std::int64_t NextRevision() const {
+    std::int64_t most = 0;
+    for (const Value* set : old) most = std::max(most, RevisionNumberOf(*set));
+    return most + 1;
+  }
+};
+
+DeploymentController::DeploymentController(Host& host)
+    : Controller(host),
+      deployments_(Watch(resources::kDeployments,
+                         [this](const Change& change) { Add(client::KeyOf(change.object)); })),
+      sets_(Watch(resources::kReplicaSets, [this](const Change& change) { OnReplicaSet(change); })),
+      pods_(Watch(resources::kPods, [this](const Change& change) { OnPod(change); })) {}
+
+void DeploymentController::OnReplicaSet(const Change& change) {
+  const std::string_view ns = client::NamespaceOf(change.object);
+  for (const Value* version : {&change.old_object, &change.object}) {
+    const Value* owner = client::ControllerOf(*version);
+    if (owner != nullptr && (*owner)["kind"].AsString() == kDeployment.kind) {
+      Add(fmt::format("{}/{}", ns, (*owner)["name"].AsString()));
+    }
+  }
+  if (client::ControllerOf(change.object) != nullptr) return;
+  for (const Value* deployment : deployments_.InNamespace(ns)) {
+    if (client::MatchesSelector((*deployment)["spec"]["selector"],
+                                change.object["metadata"]["labels"])) {
+      Add(client::KeyOf(*deployment));
+    }
+  }
+}
+
+// Recreate waits for the last old pod.
+void DeploymentController::OnPod(const Change& change) {
+  if (change.type != Change::Type::kDeleted) return;
+  const Value* owner = client::ControllerOf(change.object);
+  if (owner == nullptr || (*owner)["kind"].AsString() != "ReplicaSet") return;
+  const Value* set = sets_.ByUid((*owner)["uid"].AsString());
+  const Value* top = set == nullptr ? nullptr : client::ControllerOf(*set);
+  if (top == nullptr) return;
+  const Value* deployment = deployments_.ByUid((*top)["uid"].AsString());
+  if (deployment != nullptr && !IsRollingUpdate(*deployment)) Add(client::KeyOf(*deployment));
+}
+
+void DeploymentController::AdoptAndRelease(const Value& deployment, Work& work) {
+  const Value& selector = deployment["spec"]["selector"];
+  for (const Value* set : sets_.InNamespace(client::NamespaceOf(deployment))) {
+    const Value* owner = client::ControllerOf(*set);
+    const bool matches = client::MatchesSelector(selector, (*set)["metadata"]["labels"]);
+    if (owner == nullptr && matches && !client::IsBeingDeleted(*set)) {
+      work.actions.push_back(Adopt(resources::kReplicaSets, *set, kDeployment, deployment));
+    } else if (owner != nullptr && !matches &&
+               (*owner)["uid"].AsString() == client::UidOf(deployment)) {
+      work.actions.push_back(Release(resources::kReplicaSets, *set, deployment));
+    }
+  }
+}
+
+Work DeploymentController::Sync(const std::string& key) {
+  Work work;
+  const Value* deployment = deployments_.Get(key);
+  if (deployment == nullptr) return work;
+  if (!client::IsBeingDeleted(*deployment)) {
+    AdoptAndRelease(*deployment, work);
+    if (!work.actions.empty()) return work;
+  }
+  Rollout rollout{.deployment = *deployment, .all = sets_.OwnedBy(client::UidOf(*deployment))};
+  std::ranges::sort(rollout.all, {}, [](const Value* set) {
+    return std::tuple(client::CreatedAt(*set), client::NameOf(*set));
+  });
+  for (const Value* set : rollout.all) {
+    const bool same = SameTemplate((*set)["spec"]["template"], (*deployment)["spec"]["template"]);
+    if (same && rollout.newest == nullptr) {
+      rollout.newest = set;
+    } else {
+      rollout.old.push_back(set);
+    }
+  }
+  if (client::IsBeingDeleted(*deployment)) {
+    SyncStatus(rollout, work);
+    return work;
+  }
+  const bool paused = (*deployment)["spec"]["paused"].AsBool();
+  const bool scaled = std::ranges::any_of(rollout.Active(), [&](const Value* set) {
+    return NumberIn(*set, kDesiredReplicas).value_or(ReplicasOf(*deployment)) !=
+           ReplicasOf(*deployment);
+  });
+  const bool stepped =
+      SyncPausedCondition(rollout, work) || SyncAnnotations(rollout, work) ||
+      ((paused || scaled) ? ScaleAsOneWhole(rollout, work)
+                          : (IsRollingUpdate(*deployment) ? RollingStep(rollout, work)
+                                                          : RecreateStep(rollout, work)));
+  if (!stepped) SyncStatus(rollout, work);
+  return work;
+}
+
+// The newest set carries the revision, and the Deployment shows it.
+bool DeploymentController::SyncAnnotations(Rollout& rollout, Work& work) {
+  if (rollout.newest == nullptr) return false;
+  Value set = *rollout.newest;
+  InheritAnnotations(rollout.deployment, set);
+  SetRevision(set, rollout.NextRevision());
+  const Value& min_ready = rollout.deployment["spec"]["minReadySeconds"];
+  if (set["spec"]["minReadySeconds"].AsInt() != min_ready.AsInt()) {
+    set.Edit("spec").Set("minReadySeconds", min_ready.AsInt());
+  }
+  if (!(set == *rollout.newest)) {
+    work.actions.push_back(
+        {.request = client::UpdateRequest(resources::kReplicaSets, std::move(set))});
+    return true;
+  }
+  const std::string_view revision = client::AnnotationOf(*rollout.newest, kRevision);
+  if (client::AnnotationOf(rollout.deployment, kRevision) == revision) return false;
+  work.actions.push_back(
+      {.request = client::PatchRequest(
+           resources::kDeployments, client::NamespaceOf(rollout.deployment),
+           client::NameOf(rollout.deployment), client::PatchType::kMerge,
+           Value::Object(
+               {{"metadata",
+                 Value::Object({{"annotations", Value::Object({{kRevision, revision}})}})}}))});
+  return true;
+}
+
+bool DeploymentController::CreateNewSet(Rollout& rollout, Work& work) {
+  const Value& deployment = rollout.deployment;
+  const std::int64_t collisions = deployment["status"]["collisionCount"].AsInt();
+  const std::string hash = TemplateHash(deployment["spec"]["template"], collisions);
+  const std::string name = fmt::format("{}-{}", client::NameOf(deployment), hash);
+  Value pod_template = deployment["spec"]["template"];
+  pod_template.Edit("metadata").Edit("labels").Set(kTemplateHashLabel, hash);
+  Value selector = deployment["spec"]["selector"];
+  selector.Edit("matchLabels").Set(kTemplateHashLabel, hash);
+  const std::int64_t replicas = NewSetReplicas(deployment, rollout.all, nullptr);
+  Value spec = Value::Object({{"replicas", replicas}, {"selector", std::move(selector)}});
+  if (const Value* min_ready = deployment["spec"].Find("minReadySeconds")) {
+    spec.Set("minReadySeconds", *min_ready);
+  }
+  Value metadata = Value::Object(
+      {{"name", name},
+       {"namespace", client::NamespaceOf(deployment)},
+       {"labels", pod_template["metadata"]["labels"]},
+       {"ownerReferences", Value::Array({ControllerReference(kDeployment, deployment)})}});
+  spec.Set("template", std::move(pod_template));
+  Value set = Value::Object({{"apiVersion", "apps/v1"},
+                             {"kind", "ReplicaSet"},
+                             {"metadata", std::move(metadata)},
+                             {"spec", std::move(spec)}});
+  InheritAnnotations(deployment, set);
+  SetRevision(set, rollout.NextRevision());
+  SetSizeAnnotations(deployment, set);
+
+  Action action{.request = client::CreateRequest(resources::kReplicaSets,
+                                                 client::NamespaceOf(deployment), std::move(set))};
+  action.settle = [this, deployment, name, replicas](const Result<Value>& answer) -> Status {
+    if (answer) {
+      if (replicas > 0) {
+        Record(
+            DeploymentEvent(deployment, client::EventType::kNormal, "ScalingReplicaSet",
+                            fmt::format("Scaled up replica set {} from 0 to {}", name, replicas)));
+      }
+      return {};
+    }
+    if (answer.error().code != Code::kAlreadyExists) {
+      Record(DeploymentEvent(deployment, client::EventType::kWarning, "ReplicaSetCreateError",
+                             fmt::format("Failed to create new replica set \"{}\": {}", name,
+                                         answer.error().message)));
+    }
+    return std::unexpected(answer.error());
+  };
+  Value status = deployment["status"].IsObject() ? deployment["status"] : Value::Object();
+  const Value* taken = sets_.Get(client::NamespaceOf(deployment), name);
+  if (taken != nullptr) {
+    // Another template has the same hash: the next name is made with a count.
+    status.Set("collisionCount", collisions + 1);
+    action = {};
+  } else if (HasDeadline(deployment)) {
+    SetCondition(status, DeploymentCondition("Progressing", "True", "NewReplicaSetCreated",
+                                             fmt::format("Created new replica set \"{}\"", name),
+                                             FormatTime(Now())));
+  }
+  if (taken == nullptr) work.actions.push_back(std::move(action));
+  if (!(status == deployment["status"])) {
+    Value next = deployment;
+    next.Set("status", std::move(status));
+    work.actions.push_back(
+        {.request = client::UpdateRequest(resources::kDeployments, std::move(next), "status")});
+  }
+  return true;
+}
+
+bool DeploymentController::SyncPausedCondition(Rollout& rollout, Work& work) {
+  const Value& deployment = rollout.deployment;
+  if (!HasDeadline(deployment)) return false;
+  const Value* progressing = client::ConditionOf(deployment, "Progressing");
+  const std::string_view reason =
+      progressing == nullptr ? std::string_view() : (*progressing)["reason"].AsString();
+  if (reason == "ProgressDeadlineExceeded") return false;
+  const bool noted = reason == "DeploymentPaused";
+  const bool paused = deployment["spec"]["paused"].AsBool();
+  if (paused == noted) return false;
+  Value next = deployment;
+  SetCondition(next.Edit("status"),
+               paused ? DeploymentCondition("Progressing", "Unknown", "DeploymentPaused",
+                                            "Deployment is paused", FormatTime(Now()))
+                      : DeploymentCondition("Progressing", "Unknown", "DeploymentResumed",
+                                            "Deployment is resumed", FormatTime(Now())));
+  work.actions.push_back(
+      {.request = client::UpdateRequest(resources::kDeployments, std::move(next), "status")});
+  return true;
+}
+
+void DeploymentController::ScaleSet(Rollout& rollout, const Value& set, std::int64_t replicas,
+                                    Work& work) {
+  Value next = set;
+  SetSizeAnnotations(rollout.deployment, next);
+  next.Edit("spec").Set("replicas", replicas);
+  const std::int64_t before = ReplicasOf(set);
+  Action action{.request = client::UpdateRequest(resources::kReplicaSets, std::move(next))};
+  if (before != replicas) {
+    action.settle = [this, deployment = rollout.deployment,
+                     text = fmt::format("Scaled {} replica set {} from {} to {}",
+                                        replicas > before ? "up" : "down", client::NameOf(set),
+                                        before, replicas)](const Result<Value>& answer) -> Status {
+      if (!answer) return std::unexpected(answer.error());
+      Record(DeploymentEvent(deployment, client::EventType::kNormal, "ScalingReplicaSet", text));
+      return {};
+    };
+  }
+  work.actions.push_back(std::move(action));
+}
+
+// The Deployment was scaled or is paused: the sets change in size, the rollout does not go on.
+bool DeploymentController::ScaleAsOneWhole(Rollout& rollout, Work& work) {
+  const Value& deployment = rollout.deployment;
+  const Sets active = rollout.Active();
+  std::vector<Scale> scales;
+  if (active.size() <= 1) {
+    const Value* only = !active.empty()             ? active.front()
+                        : rollout.newest != nullptr ? rollout.newest
+                        : !rollout.all.empty()      ? rollout.all.back()
+                                                    : nullptr;
+    if (only != nullptr) scales.emplace_back(only, ReplicasOf(deployment));
+  } else if (rollout.newest != nullptr && ReplicasOf(*rollout.newest) == ReplicasOf(deployment) &&
+             NumberIn(*rollout.newest, kDesiredReplicas) == ReplicasOf(deployment) &&
+             (*rollout.newest)["status"]["availableReplicas"].AsInt() == ReplicasOf(deployment)) {
+    for (const Value* set : active) {
+      if (set != rollout.newest) scales.emplace_back(set, 0);
+    }
+  } else if (IsRollingUpdate(deployment)) {
+    scales = Proportional(deployment, active);
+  }
+  for (const auto& [set, replicas] : scales) {
+    Value sized = *set;
+    SetSizeAnnotations(deployment, sized);
+    if (replicas != ReplicasOf(*set) || !(sized == *set)) ScaleSet(rollout, *set, replicas, work);
+  }
+  return !work.actions.empty();
+}
+
+bool DeploymentController::ScaleUpNew(Rollout& rollout, Work& work) {
+  if (rollout.newest == nullptr) return CreateNewSet(rollout, work);
+  const Value& deployment = rollout.deployment;
+  const std::int64_t has = ReplicasOf(*rollout.newest);
+  const std::int64_t wanted = ReplicasOf(deployment);
+  if (has == wanted) return false;
+  const std::int64_t next =
+      has > wanted ? wanted : NewSetReplicas(deployment, rollout.all, rollout.newest);
+  if (next == has) return false;
+  ScaleSet(rollout, *rollout.newest, next, work);
+  return true;
+}
+
+bool DeploymentController::ScaleDownOld(Rollout& rollout, Work& work) {
+  for (const auto& [set, replicas] :
+       OldSetsToScaleDown(rollout.deployment, rollout.old, *rollout.newest)) {
+    ScaleSet(rollout, *set, replicas, work);
+  }
+  return !work.actions.empty();
+}
+
+bool DeploymentController::RollingStep(Rollout& rollout, Work& work) {
+  return ScaleUpNew(rollout, work) || ScaleDownOld(rollout, work) || CleanUpOld(rollout, work);
+}
+
+bool DeploymentController::OldPodsRun(const Rollout& rollout) const {
+  return std::ranges::any_of(rollout.old, [&](const Value* set) {
+    const std::vector<const Value*> pods = pods_.OwnedBy(client::UidOf(*set));
+    return (*set)["status"]["replicas"].AsInt() > 0 ||
+           std::ranges::any_of(pods, [](const Value* p) { return !client::IsPodTerminal(*p); });
+  });
+}
+
+bool DeploymentController::RecreateStep(Rollout& rollout, Work& work) {
+  for (const Value* set : rollout.old) {
+    if (ReplicasOf(*set) > 0) ScaleSet(rollout, *set, 0, work);
+  }
+  if (!work.actions.empty()) return true;
+  if (OldPodsRun(rollout)) return false;
+  return ScaleUpNew(rollout, work) || CleanUpOld(rollout, work);
+}
+
+// Old, empty sets beyond the history limit go once the rollout is complete.
+bool DeploymentController::CleanUpOld(Rollout& rollout, Work& work) {
+  const Value& deployment = rollout.deployment;
+  constexpr std::int64_t kHistoryDefault = 10;
+  const std::int64_t limit = deployment["spec"]["revisionHistoryLimit"].AsInt(kHistoryDefault);
+  const Value& status = deployment["status"];
+  const std::int64_t wanted = ReplicasOf(deployment);
+  const bool complete = status["updatedReplicas"].AsInt() == wanted &&
+                        status["replicas"].AsInt() == wanted &&
+                        status["availableReplicas"].AsInt() == wanted;
+  if (!complete || static_cast<std::int64_t>(rollout.old.size()) <= limit) return false;
+  Sets by_revision = rollout.old;
+  std::ranges::stable_sort(by_revision, {},
+                           [](const Value* set) { return RevisionNumberOf(*set); });
+  by_revision.resize(rollout.old.size() - static_cast<std::size_t>(limit));
+  for (const Value* set : by_revision) {
+    const bool empty = (*set)["status"]["replicas"].AsInt() == 0 && ReplicasOf(*set) == 0 &&
+                       (*set)["metadata"]["generation"].AsInt() <=
+                           (*set)["status"]["observedGeneration"].AsInt() &&
+                       !client::IsBeingDeleted(*set);
+    if (empty) {
+      work.actions.push_back({.request = client::DeleteRequest(resources::kReplicaSets, *set)});
+    }
+  }
+  return !work.actions.empty();
+}
+
+namespace {
+
+struct Counts {
+  std::int64_t replicas = 0;
+  std::int64_t ready = 0;
+  std::int64_t available = 0;
+  std::int64_t terminating = 0;
+};
+
+Counts CountsOf(const Sets& sets) {
+  Counts counts;
+  for (const Value* set : sets) {
+    const Value& status = (*set)["status"];
+    counts.replicas += status["replicas"].AsInt();
+    counts.ready += status["readyReplicas"].AsInt();
+    counts.available += status["availableReplicas"].AsInt();
+    counts.terminating += status["terminatingReplicas"].AsInt();
+  }
+  return counts;
+}
+
+void SetCount(Value& status, std::string_view field, std::int64_t count) {
+  if (count == 0) {
+    status.Erase(field);
+  } else {
+    status.Set(field, count);
+  }
+}
+
+// Whether the rollout moved between two statuses.
+bool Progressed(const Value& before, const Value& after) {
+  const auto count = [](const Value& status, std::string_view field) {
+    return status[field].AsInt();
+  };
+  const auto old_pods = [&](const Value& status) {
+    return count(status, "replicas") - count(status, "updatedReplicas");
+  };
+  return count(after, "updatedReplicas") > count(before, "updatedReplicas") ||
+         old_pods(after) < old_pods(before) ||
+         count(after, "readyReplicas") > count(before, "readyReplicas") ||
+         count(after, "availableReplicas") > count(before, "availableReplicas");
+}
+
+std::optional<Time> ProgressSince(const Value* progressing) {
+  if (progressing == nullptr) return std::nullopt;
+  const auto time = ParseTime((*progressing)["lastUpdateTime"].AsString());
+  return time ? std::optional(*time) : std::nullopt;
+}
+
+}  // namespace
+
+void DeploymentController::NoteProgress(const Rollout& rollout, Value& status, Work& work) const {
+  const Value& deployment = rollout.deployment;
+  if (!HasDeadline(deployment)) {
+    RemoveCondition(status, "Progressing");
+    return;
+  }
+  if (deployment["spec"]["paused"].AsBool() || client::IsBeingDeleted(deployment)) return;
+  const Value* progressing = client::ConditionOf(deployment, "Progressing");
+  const std::string_view reason =
+      progressing == nullptr ? std::string_view() : (*progressing)["reason"].AsString();
+  const std::int64_t wanted = ReplicasOf(deployment);
+  const std::int64_t updated = status["updatedReplicas"].AsInt();
+  const std::int64_t replicas = status["replicas"].AsInt();
+  if (replicas == updated && reason == "NewReplicaSetAvailable") return;  // nothing is rolled out
+
+  const std::string now = FormatTime(Now());
+  const std::string subject =
+      rollout.newest == nullptr ? fmt::format("Deployment \"{}\"", client::NameOf(deployment))
+                                : fmt::format("ReplicaSet \"{}\"", client::NameOf(*rollout.newest));
+  if (updated == wanted && replicas == wanted && status["availableReplicas"].AsInt() == wanted) {
+    SetCondition(status,
+                 DeploymentCondition("Progressing", "True", "NewReplicaSetAvailable",
+                                     fmt::format("{} has successfully progressed.", subject), now));
+  } else if (Progressed(deployment["status"], status)) {
+    // Also with the same reason as before: lastUpdateTime is what the deadline counts from.
+    status.Set("conditions",
+               WithCondition(status["conditions"],
+                             DeploymentCondition("Progressing", "True", "ReplicaSetUpdated",
+                                                 fmt::format("{} is progressing.", subject), now)));
+  } else if (progressing == nullptr && rollout.newest != nullptr) {
+    SetCondition(status, DeploymentCondition("Progressing", "True", "FoundNewReplicaSet",
+                                             fmt::format("Found new replica set \"{}\"",
+                                                         client::NameOf(*rollout.newest)),
+                                             now));
+  } else if (const std::optional<Time> since = ProgressSince(progressing)) {
+    const Duration left =
+        *since + std::chrono::seconds(deployment["spec"]["progressDeadlineSeconds"].AsInt()) -
+        Now();
+    if (left <= Duration(0)) {
+      SetCondition(status,
+                   DeploymentCondition("Progressing", "False", "ProgressDeadlineExceeded",
+                                       fmt::format("{} has timed out progressing.", subject), now));
+    } else if (reason != "NewReplicaSetAvailable") {
+      work.again = left + std::chrono::seconds(1);
+    }
+  }
+}
+
+void DeploymentController::NoteFailure(const Rollout& rollout, Value& status) {
+  for (const Value* set : rollout.all) {
+    const Value* failure = client::ConditionOf(*set, "ReplicaFailure");
+    if (failure == nullptr) continue;
+    SetCondition(status,
+                 DeploymentCondition("ReplicaFailure", "True", (*failure)["reason"].AsString(),
+                                     (*failure)["message"].AsString(),
+                                     (*failure)["lastTransitionTime"].AsString()));
+    return;
+  }
+  RemoveCondition(status, "ReplicaFailure");
+}
+
+void DeploymentController::SyncStatus(const Rollout& rollout, Work& work) {
+  const Value& deployment = rollout.deployment;
+  const Value& old = deployment["status"];
+  const std::int64_t wanted = ReplicasOf(deployment);
+  const Counts all = CountsOf(rollout.all);
+  Value status = old.IsObject() ? old : Value::Object();
+  status.Set("observedGeneration", deployment["metadata"]["generation"].AsInt());
+  SetCount(status, "replicas", all.replicas);
+  SetCount(status, "updatedReplicas",
+           rollout.newest == nullptr ? 0 : (*rollout.newest)["status"]["replicas"].AsInt());
+  SetCount(status, "readyReplicas", all.ready);
+  SetCount(status, "availableReplicas", all.available);
+  SetCount(status, "unavailableReplicas",
+           std::max<std::int64_t>(0, SumOfReplicas(rollout.all) - all.available));
+  if (host().Enabled("DeploymentReplicaSetTerminatingReplicas", true)) {
+    status.Set("terminatingReplicas", all.terminating);
+  }
+  const std::string now = FormatTime(Now());
+  const bool enough = all.available >= wanted - FencesOf(deployment).unavailable;
+  SetCondition(status,
+               enough ? DeploymentCondition("Available", "True", "MinimumReplicasAvailable",
+                                            "Deployment has minimum availability.", now)
+                      : DeploymentCondition("Available", "False", "MinimumReplicasUnavailable",
+                                            "Deployment does not have minimum availability.", now));
+  NoteProgress(rollout, status, work);
+  NoteFailure(rollout, status);
+  if (status == old) return;
+  Value next = deployment;
+  next.Set("status", std::move(status));
+  work.actions.push_back(
+      {.request = client::UpdateRequest(resources::kDeployments, std::move(next), "status")});
+}
+
+}  // namespace drachma::controllers

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controllers/controller.h"
+#include "controllers/kinds.h"
+
+namespace drachma::controllers {
+
+// Empties a namespace that is being deleted, pods first, and lets it go when nothing is left
+// (k8s.io/kubernetes/pkg/controller/namespace). Keys are names.
+class NamespaceController final : public Controller {
+ public:
+  static std::unique_ptr<Controller> Make(Host& host) {
+    return std::make_unique<NamespaceController>(host);
+  }
+  explicit NamespaceController(Host& host);
+
+  [[nodiscard]] Work Sync(const std::string& key) override;
+
+ private:
+  void DeleteContent(const std::string& ns, Work& work) const;
+  void NoteConditions(const json::Value& ns, Work& work) const;
+  [[nodiscard]] static Action Finalize(const json::Value& ns);
+
+  Cache& namespaces_;
+  std::vector<std::pair<const CollectedKind*, Cache*>> content_;  // namespaced kinds
+};
+
+// Gives every namespace its ServiceAccount "default" and the ConfigMap kube-root-ca.crt
+// (k8s.io/kubernetes/pkg/controller/serviceaccount and certificates/rootcacertpublisher). Keys are
+// names of namespaces.
+class NamespaceDefaults final : public Controller {
+ public:
+  static std::unique_ptr<Controller> Make(Host& host) {
+    return std::make_unique<NamespaceDefaults>(host);
+  }
+  explicit NamespaceDefaults(Host& host);
+
+  [[nodiscard]] Work Sync(const std::string& key) override;
+
+ private:
+  Cache& namespaces_;
+  Cache& accounts_;
+  Cache& config_maps_;
+};
+
+}  // namespace drachma::controllers
