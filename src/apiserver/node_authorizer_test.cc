@@ -12,7 +12,7 @@ class NodeTest : public testing::Test {
  protected:
   NodeTest() {
     for (const std::string_view text : BootstrapObjects()) {
-      if (text.find("\"ClusterRole\"") != std::string_view::npos)
+      if (text.find(R"("kind":"ClusterRole","metadata")") != std::string_view::npos)
         objects_.Add("clusterroles", text);
     }
     objects_.Add("pods", R"({"metadata":{"namespace":"a","name":"p","uid":"u"},
