@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "allocator/inventory.h"
 #include "json/value.h"
@@ -14,7 +15,7 @@
 namespace drachma::state {
 
 // The kinds of objects that the view is made of.
-enum class Part : std::uint8_t { kPod, kNode, kClaim, kSlice, kClass, kTaintRule };
+enum class Part : std::uint8_t { kPod, kNode, kClaim, kSlice, kClass, kTaintRule, kNamespace };
 
 // One view of the cluster: nodes with their pods, devices and who holds them. Filled by informers
 // (Follower) or from lists; read by the scheduler, explanations and commands. What is read within
@@ -35,6 +36,17 @@ class ClusterState {
   [[nodiscard]] PodPtr FindPodByKey(std::string_view key) const;
   [[nodiscard]] const std::unordered_map<std::string, PodPtr>& pods() const { return pods_; }
 
+  // The labels of a namespace; null when it is unknown.
+  [[nodiscard]] const json::Value& NamespaceLabels(std::string_view ns) const;
+
+  // Rises with every change that may make devices free for, or reachable from, the node; and with
+  // every other change of what its devices are. An outcome of the allocator for the node stays what
+  // it was as long as this does.
+  [[nodiscard]] std::uint64_t DeviceRevision(NodeIndex index) const;
+  // The node was given devices by the scheduler itself (ClaimTable::BeginFlight and EndFlight do
+  // not know nodes).
+  void DevicesChanged(const api::AllocationResult& allocation);
+
   // The number of a node in the inventory; REQUIRES: an existing node.
   [[nodiscard]] allocator::NodeIndex DeviceNode(NodeIndex index) const {
     return device_nodes_[index];
@@ -51,11 +63,17 @@ class ClusterState {
  private:
   void PutPod(const json::Value& pod);
   void PutNode(const json::Value& node);
+  void PutClaim(const json::Value& claim);
+  void SliceChanged(const json::Value& slice);
+  void ClaimChanged(const ClaimPtr& claim);
 
   std::unordered_map<std::string, PodPtr> pods_;           // by "namespace/name"
   std::unordered_map<std::string, std::string> pod_keys_;  // uid to "namespace/name"
   std::vector<allocator::NodeIndex> device_nodes_;
   std::vector<NodeIndex> node_of_;
+  std::unordered_map<std::string, json::Value> namespaces_;  // labels by name
+  std::vector<std::uint64_t> device_revisions_;              // by node
+  std::uint64_t all_revision_ = 1;                           // of changes that any node may see
 };
 
 }  // namespace drachma::state

@@ -15,6 +15,7 @@ struct Source {
 
 // Nodes and devices first, so that the first pods find them when informers are answered in order.
 const Source kSources[] = {
+    {Part::kNamespace, client::resources::kNamespaces, true},
     {Part::kNode, client::resources::kNodes, false},
     {Part::kClass, client::resources::kDeviceClasses, true},
     {Part::kSlice, client::resources::kResourceSlices, true},
