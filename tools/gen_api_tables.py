@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes src/api/type_table.cc: the fields of all API structs of Kubernetes 1.37.
 
-usage: gen_api_tables.py api_types_1.37.json kubernetes@v1.37.2/pkg/generated/openapi/zz_generated.openapi.go > type_table.cc
+usage: gen_api_tables.py api_types_1.37.json zz_generated.openapi.go fieldtypes.tsv > type_table.cc
 
 The first input is a reflection of the Go structs (JSON names, Protobuf numbers, pointers, omitempty, merge keys). The
-second is upstream's OpenAPI definitions, of which only facts are taken: list and map types, defaults, enums, required.
+second is kubernetes@v1.37.2/pkg/generated/openapi/zz_generated.openapi.go, of which only facts are taken: list and map
+types, defaults, enums, required. The third is the output of tests/upstream/api/fieldtypes.
 """
 import json
 import re
@@ -131,6 +132,11 @@ def read_openapi(path):
     return facts
 
 
+def default_go_type(f):
+    t = f['t'].replace('bytes', '[]uint8')
+    return re.sub(r'[\w.\-/]*/', '', t)
+
+
 def quote(text):
     return json.dumps(text)
 
@@ -140,6 +146,10 @@ def main():
     kinds, types = data['kinds'], data['types']
     add_aggregator(kinds, types)
     openapi = read_openapi(sys.argv[2])
+    go_types = {}
+    for line in open(sys.argv[3]):
+        struct, name, go_type = line.rstrip('\n').split('\t')
+        go_types[struct, name] = go_type
     names = sorted(t for t in types if t not in SKIPPED)
     index = {name: i for i, name in enumerate(names)}
     extras = {('',) * 7: 0}
@@ -164,8 +174,8 @@ def main():
             number = int(f['p'].split(',')[1]) if 'p' in f else 0
             pointer = '&kTypes[%d]' % index[t] if scalar == 'kStruct' else 'nullptr'
             flags = [f.get('Ptr'), f.get('Omit'), f.get('OmitZero'), inlined, json_name in facts['required']]
-            rows.append('{%s, %s, %s, &kExtras[%d], %d, %s, %s, %s},' % (
-                quote(json_name), quote(f['g']), pointer, e, number, scalar, shape,
+            rows.append('{%s, %s, %s, %s, &kExtras[%d], %d, %s, %s, %s},' % (
+                quote(json_name), quote(f['g']), quote(go_types.get((name, f['g'])) or default_go_type(f)), pointer, e, number, scalar, shape,
                 ', '.join('true' if x else 'false' for x in flags)))
         type_rows.append('{%s, %s, {kFields + %d, %d}},' % (quote(name), quote(facts['map_type']), first,
                                                          len(rows) - first))

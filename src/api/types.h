@@ -50,7 +50,8 @@ struct FieldExtras {
 struct FieldInfo {
   std::string_view json_name;  // "" for inlined structs
   std::string_view go_name;
-  const TypeInfo* type;  // of kStruct, else null
+  std::string_view go_type;  // "[]v1.Container", "types.UID": as Go's errors name it
+  const TypeInfo* type;      // of kStruct, else null
   const FieldExtras* extras;
   std::uint16_t proto_number;  // 0: has none (inlined TypeMeta)
   Scalar scalar;

@@ -13,14 +13,15 @@ namespace drachma::json {
 // Named limits of the reader.
 inline constexpr std::size_t kDepthMax = 10000;  // as Go's encoding/json
 
+inline constexpr std::size_t kDuplicatesMax = 1000;  // further ones are not noted
+
 // A key that stands more than once in one object; the last one wins, as in Go's decoder.
 struct DuplicateKey {
   std::string path;  // "spec.template.name", "items[0].a"
   // How many members of the object stood before the later key, and its place in the text in bytes.
   std::size_t members_before = 0;
   std::size_t offset = 0;
-  // Of YAML only: the line of the later key and the key by itself (yaml.v2 names both).
-  int line = 0;
+  int line = 0;  // of the later key; YAML only
   std::string key = {};
 };
 

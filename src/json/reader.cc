@@ -202,12 +202,16 @@ class Reader {
           static_cast<std::vector<std::size_t>*>(context)->push_back(number);
         },
         &again);
-    for (std::size_t i = 0; i < again.size(); ++i) {
-      std::string path = FramePath();
-      if (!path.empty()) path += '.';
-      path += parts[again[i] * 2].AsString();
-      duplicates_->push_back(
-          {std::move(path), again[i] - i, key_offsets_[frame.key_offsets_start + again[i]]});
+    std::string prefix = again.empty() ? std::string() : FramePath();
+    if (!prefix.empty()) prefix += '.';
+    for (std::size_t i = 0; i < again.size() && duplicates_->size() < kDuplicatesMax; ++i) {
+      const std::string_view key = parts[again[i] * 2].AsString();
+      std::string path = prefix;
+      path += key;
+      duplicates_->push_back({.path = std::move(path),
+                              .members_before = again[i] - i,
+                              .offset = key_offsets_[frame.key_offsets_start + again[i]],
+                              .key = std::string(key)});
     }
     key_offsets_.resize(frame.key_offsets_start);
     return container;

@@ -1,0 +1,506 @@
+#include "api/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <optional>
+
+#include "api/flat_type.h"
+#include "api/scalar_codec.h"
+#include "base/check.h"
+#include "num/quantity.h"
+
+namespace drachma::api {
+
+namespace {
+
+using json::Kind;
+using json::Member;
+using json::Value;
+
+constexpr std::size_t kStrictErrorsMax = 100;  // as sigs.k8s.io/json
+constexpr std::size_t kFieldsMax = 96;         // of one struct; the largest has 50
+
+// How Go's decoder calls a JSON value in its errors. Numbers are named with their digits only
+// where a number was wanted.
+std::string_view KindWord(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+    case Kind::kDouble:
+      return "number";
+    case Kind::kString:
+      return "string";
+    case Kind::kArray:
+      return "array";
+    case Kind::kObject:
+      return "object";
+  }
+  return "";
+}
+
+std::string NumberText(const Value& value) {
+  std::string text = json::Write(value);
+  // A whole number that came as a double was written with a point or an exponent.
+  if (value.kind() == Kind::kDouble && text.find_first_of(".e") == std::string::npos &&
+      text.size() < 18) {
+    text += ".0";
+  }
+  return text;
+}
+
+bool InRange(const Value& value, Scalar scalar) {
+  return value.IsInt() &&
+         (scalar == Scalar::kInt64 || (value.AsInt() >= INT32_MIN && value.AsInt() <= INT32_MAX));
+}
+
+// The element type of "[]v1.Container" or "map[string]string"; of named types as the table knows
+// it.
+std::string_view ElementType(const FieldInfo& field, std::string_view go_type) {
+  if (go_type.starts_with("[]")) return go_type.substr(2);
+  constexpr std::string_view kMap = "map[string]";
+  if (go_type.starts_with(kMap)) return go_type.substr(kMap.size());
+  return field.scalar == Scalar::kStruct ? field.type->ShortName() : "string";
+}
+
+// How deep structs may lie in each other (CRD schemas nest without end otherwise).
+constexpr int kStructDepthMax = 500;
+
+class Decoder {
+ public:
+  Decoder(StrictFields strict, std::span<const json::DuplicateKey> duplicates)
+      : report_(strict == StrictFields::kReport) {
+    for (const json::DuplicateKey& duplicate : duplicates) {
+      std::string parent = duplicate.path.substr(0, duplicate.path.size() - duplicate.key.size());
+      if (!parent.empty()) parent.pop_back();
+      duplicates_[std::move(parent)].keys.push_back(&duplicate);
+    }
+  }
+
+  Result<Decoded> Run(const Value& object, const TypeInfo& type) {
+    Decoded decoded;
+    if (!object.IsObject() && !object.IsNull()) {
+      return BadInput(fmt::format("json: cannot unmarshal {} into Go value of type {}",
+                                  KindWord(object), type.ShortName()));
+    }
+    DRA_TRY(Struct(object, type, decoded.value));
+    if (type_error_) return BadInput(std::move(*type_error_));
+    decoded.strict_errors = std::move(strict_errors_);
+    return decoded;
+  }
+
+ private:
+  // The duplicate keys of one object.
+  struct Duplicates {
+    std::vector<const json::DuplicateKey*> keys;
+  };
+
+  // --- Where we are.
+
+  struct PathStep {
+    std::string_view key;
+    std::size_t index = 0;
+    bool is_index = false;
+  };
+
+  std::string Path() const {
+    std::string path;
+    for (const PathStep& step : path_) {
+      if (step.is_index) {
+        path += fmt::format("[{}]", step.index);
+      } else {
+        if (!path.empty()) path += '.';
+        path += step.key;
+      }
+    }
+    return path;
+  }
+
+  void Report(std::string_view what, std::string_view field) {
+    if (strict_errors_.size() >= kStrictErrorsMax) return;
+    std::string path = Path();
+    if (!path.empty()) path += '.';
+    path += field;
+    std::string text = fmt::format("{} \"{}\"", what, path);
+    if (std::ranges::find(strict_errors_, text) == strict_errors_.end()) {
+      strict_errors_.push_back(std::move(text));
+    }
+  }
+
+  // The first error of this sort is kept; decoding goes on, as in Go.
+  void TypeError(std::string_view got, std::string_view go_type) {
+    if (type_error_) return;
+    if (stack_.empty()) {
+      type_error_ = fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type);
+      return;
+    }
+    std::string field;
+    for (const StackStep& step : stack_) {
+      for (const std::string_view through : step.flat->through) {
+        field += through;
+        field += '.';
+      }
+      field += step.flat->field->json_name;
+      field += '.';
+    }
+    field.pop_back();
+    type_error_ = fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
+                              got, stack_.back().owner->BareName(), field, go_type);
+  }
+
+  // --- Structs.
+
+  struct StackStep {
+    const TypeInfo* owner = nullptr;
+    const FlatField* flat = nullptr;
+  };
+
+  // `object` is an object, or null for a struct of zero values.
+  Status Struct(const Value& object, const TypeInfo& type, Value& out) {
+    const FlatType& flat = Flat(type);
+    DRA_CHECK(flat.fields.size() <= kFieldsMax);
+    if (depth_ == kStructDepthMax) return BadInput("exceeded max depth");
+    ++depth_;
+    std::vector<Value> values(flat.fields.size());
+    std::bitset<kFieldsMax> given;
+    DRA_TRY(Members(object, flat, values, given));
+    --depth_;
+    out = Value::Object();
+    out.Reserve(object.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const FieldInfo& field = *flat.fields[i].field;
+      Value& value = values[i];
+      if (!given[i]) value = Zero(field);
+      if (Writes(field, value)) out.Set(field.json_name, std::move(value));
+    }
+    return {};
+  }
+
+  // Decodes the members in the order of the document, since errors come in it.
+  Status Members(const Value& object, const FlatType& flat, std::vector<Value>& values,
+                 std::bitset<kFieldsMax>& given) {
+    const Duplicates* duplicates = DuplicatesHere();
+    std::size_t number = 0;
+    std::size_t hint = 0;
+    for (const Member& member : object.Members()) {
+      if (duplicates != nullptr) ReportDuplicates(*duplicates, number++, &flat);
+      const int found = flat.Find(member.key(), hint);
+      if (found < 0) {
+        if (report_) Report("unknown field", member.key());
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(found);
+      stack_.push_back({flat.type, &flat.fields[at]});
+      path_.push_back({.key = member.key()});
+      DRA_TRY(Field(member.value, *flat.fields[at].field, values[at]));
+      path_.pop_back();
+      stack_.pop_back();
+      given.set(at);
+      hint = at + 1;
+    }
+    if (duplicates != nullptr) ReportDuplicates(*duplicates, object.size(), &flat);
+    return {};
+  }
+
+  // --- Duplicate keys, noted by the JSON reader.
+
+  Duplicates* DuplicatesHere() {
+    if (duplicates_.empty()) return nullptr;
+    const auto found = duplicates_.find(Path());
+    return found == duplicates_.end() ? nullptr : &found->second;
+  }
+
+  // Those that stand right before the member `number`. `flat` is null for maps, whose keys all
+  // count.
+  void ReportDuplicates(const Duplicates& duplicates, std::size_t number, const FlatType* flat) {
+    for (const json::DuplicateKey* key : duplicates.keys) {
+      if (key->members_before != number) continue;
+      if (flat == nullptr || flat->Find(key->key, 0) >= 0) Report("duplicate field", key->key);
+    }
+  }
+
+  // --- One field.
+
+  Status Field(const Value& given, const FieldInfo& field, Value& out) {
+    switch (field.shape) {
+      case Shape::kOne:
+        return One(given, field, field.go_type, out);
+      case Shape::kList:
+        return List(given, field, field.go_type, out);
+      case Shape::kMap:
+      case Shape::kMapOfLists:
+        return Map(given, field, out);
+    }
+    return {};
+  }
+
+  Status List(const Value& given, const FieldInfo& field, std::string_view go_type, Value& out) {
+    if (given.IsNull()) return {};
+    if (!given.IsArray()) {
+      TypeError(KindWord(given), go_type);
+      return {};
+    }
+    std::vector<Value> items(given.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      path_.push_back({.index = i, .is_index = true});
+      DRA_TRY(Element(given.Items()[i], field, ElementType(field, go_type), items[i]));
+      path_.pop_back();
+    }
+    out = Value::Array(std::move(items));
+    return {};
+  }
+
+  Status Map(const Value& given, const FieldInfo& field, Value& out) {
+    if (given.IsNull()) return {};
+    if (!given.IsObject()) {
+      TypeError(KindWord(given), field.go_type);
+      return {};
+    }
+    std::vector<const Member*> members;
+    members.reserve(given.size());
+    for (const Member& member : given.Members()) members.push_back(&member);
+    out = Value::Object();
+    out.Reserve(members.size());
+    const Duplicates* duplicates = DuplicatesHere();
+    std::size_t number = 0;
+    std::vector<std::pair<const Member*, Value>> decoded;
+    decoded.reserve(members.size());
+    for (const Member* member : members) {
+      if (duplicates != nullptr) ReportDuplicates(*duplicates, number++, nullptr);
+      path_.push_back({.key = member->key()});
+      Value value;
+      if (field.shape == Shape::kMapOfLists) {
+        DRA_TRY(List(member->value, field, ElementType(field, field.go_type), value));
+      } else {
+        DRA_TRY(Element(member->value, field, ElementType(field, field.go_type), value));
+      }
+      path_.pop_back();
+      decoded.emplace_back(member, std::move(value));
+    }
+    if (duplicates != nullptr) ReportDuplicates(*duplicates, given.size(), nullptr);
+    // Go writes maps sorted by key.
+    std::ranges::sort(decoded, {}, [](const auto& entry) { return entry.first->key(); });
+    for (auto& [member, value] : decoded) out.SetByKey(member->key_value, std::move(value));
+    return {};
+  }
+
+  // An element of a list or map: never a pointer, so null leaves the zero value.
+  Status Element(const Value& given, const FieldInfo& field, std::string_view go_type, Value& out) {
+    DRA_TRY(One(given, field, go_type, out));
+    if (given.IsNull() && out.IsNull()) out = ZeroOf(field);
+    return {};
+  }
+
+  Status One(const Value& given, const FieldInfo& field, std::string_view go_type, Value& out) {
+    // Null is a zero value, or for pointers, and for what keeps its JSON, null.
+    if (given.IsNull()) {
+      if (!field.pointer && field.shape == Shape::kOne) out = Zero(field);
+      return {};
+    }
+    switch (field.scalar) {
+      case Scalar::kStruct:
+        if (given.IsObject()) return Struct(given, *field.type, out);
+        break;
+      case Scalar::kString:
+        if (given.IsString()) {
+          out = given;
+          return {};
+        }
+        break;
+      case Scalar::kBool:
+        if (given.IsBool()) {
+          out = given;
+          return {};
+        }
+        break;
+      case Scalar::kInt32:
+      case Scalar::kInt64:
+        if (!given.IsNumber()) break;
+        if (InRange(given, field.scalar)) {
+          out = given;
+        } else {
+          TypeError("number " + NumberText(given), go_type);
+        }
+        return {};
+      case Scalar::kDouble:
+        if (given.IsNumber()) {
+          out = given;
+          return {};
+        }
+        break;
+      case Scalar::kBytes:
+        if (given.IsString()) return Bytes(given, out);
+        break;
+      case Scalar::kQuantity:
+        return QuantityValue(given, out);
+      case Scalar::kTime:
+      case Scalar::kMicroTime:
+        return Time(given, field, out);
+      case Scalar::kIntOrString:
+        return IntOrString(given, out);
+      case Scalar::kAny:
+        out = given;
+        return {};
+      case Scalar::kSchemaOrAny:
+        return Schema(given, out);
+    }
+    TypeError(KindWord(given), go_type);
+    return {};
+  }
+
+  Status Bytes(const Value& given, Value& out) {
+    const auto bytes = DecodeBase64(given.AsString());
+    if (!bytes) {
+      if (!type_error_) type_error_ = bytes.error().message;
+      return {};
+    }
+    out = Value(EncodeBase64(*bytes));
+    return {};
+  }
+
+  // The types below have an UnmarshalJSON of their own; its error ends Go's decoding at once.
+
+  static Status QuantityValue(const Value& given, Value& out) {
+    std::string text = given.IsString() ? std::string(given.AsString()) : json::Write(given);
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos) {
+      text = text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+    }
+    DRA_ASSIGN(const Quantity quantity, Quantity::Parse(text));
+    out = Value(quantity.ToString());
+    return {};
+  }
+
+  static Status Time(const Value& given, const FieldInfo& field, Value& out) {
+    if (!given.IsString()) {
+      return BadInput(
+          fmt::format("json: cannot unmarshal {} into Go value of type string", KindWord(given)));
+    }
+    DRA_ASSIGN(const std::string text, field.scalar == Scalar::kTime
+                                           ? CanonicalTime(given.AsString())
+                                           : CanonicalMicroTime(given.AsString()));
+    out = text.empty() ? Value() : Value(text);
+    return {};
+  }
+
+  static Status IntOrString(const Value& given, Value& out) {
+    if (!given.IsString() && !InRange(given, Scalar::kInt32)) {
+      const std::string got =
+          given.IsNumber() ? "number " + NumberText(given) : std::string(KindWord(given));
+      return BadInput(fmt::format("json: cannot unmarshal {} into Go value of type int32", got));
+    }
+    out = given;
+    return {};
+  }
+
+  // JSONSchemaPropsOrBool and its like read the schema inside without looking for unknown fields.
+  Status Schema(const Value& given, Value& out) {
+    static const TypeInfo* const kSchema =
+        FindType("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaProps");
+    if (given.IsObject()) {
+      const bool report = std::exchange(report_, false);
+      DRA_TRY(Struct(given, *kSchema, out));
+      report_ = report;
+    } else if (given.IsArray()) {
+      out = Value::Array();
+      for (const Value& item : given.Items()) {
+        Value schema = item;
+        if (item.IsObject()) DRA_TRY(Schema(item, schema));
+        out.Append(std::move(schema));
+      }
+    } else {
+      out = given;
+    }
+    return {};
+  }
+
+  // --- What Go writes.
+
+  // The zero value of one element.
+  Value ZeroOf(const FieldInfo& field) {
+    switch (field.scalar) {
+      case Scalar::kStruct: {
+        Value zero;
+        // Cannot fail: nothing is given.
+        (void)Struct(Value(), *field.type, zero);
+        return zero;
+      }
+      case Scalar::kString:
+        return "";
+      case Scalar::kBool:
+        return false;
+      case Scalar::kInt32:
+      case Scalar::kInt64:
+      case Scalar::kDouble:
+      case Scalar::kIntOrString:
+        return 0;
+      case Scalar::kQuantity:
+        return "0";
+      case Scalar::kBytes:
+      case Scalar::kTime:
+      case Scalar::kMicroTime:
+      case Scalar::kAny:
+      case Scalar::kSchemaOrAny:
+        return nullptr;
+    }
+    return nullptr;
+  }
+
+  // The value of a field that is not given. Structs that will not be written are not made.
+  Value Zero(const FieldInfo& field) {
+    if (field.pointer || field.shape != Shape::kOne || field.omit_zero) return nullptr;
+    return ZeroOf(field);
+  }
+
+  // Go's omitempty: structs, and what marshals itself, are never empty.
+  static bool Writes(const FieldInfo& field, const Value& value) {
+    if (field.omit_zero && value.IsNull()) return false;
+    if (!field.omit_empty) return true;
+    if (field.pointer) return !value.IsNull();
+    if (field.shape != Shape::kOne) return !value.empty();
+    switch (field.scalar) {
+      case Scalar::kString:
+      case Scalar::kBytes:
+        return !value.AsString().empty();
+      case Scalar::kBool:
+        return value.AsBool();
+      case Scalar::kInt32:
+      case Scalar::kInt64:
+      case Scalar::kDouble:
+        return value.AsDouble() != 0;
+      default:
+        return true;
+    }
+  }
+
+  bool report_;
+  std::map<std::string, Duplicates, std::less<>> duplicates_;
+  std::vector<PathStep> path_;
+  std::vector<StackStep> stack_;
+  int depth_ = 0;
+  std::vector<std::string> strict_errors_;
+  std::optional<std::string> type_error_;
+};
+
+}  // namespace
+
+Result<Decoded> Decode(const Value& object, const TypeInfo& type, StrictFields strict,
+                       std::span<const json::DuplicateKey> duplicates) {
+  return Decoder(strict, duplicates).Run(object, type);
+}
+
+Result<Value> Canonical(const Value& object, const TypeInfo& type) {
+  DRA_ASSIGN(Decoded decoded, Decode(object, type, StrictFields::kIgnore));
+  return std::move(decoded.value);
+}
+
+std::string StrictErrorText(std::span<const std::string> strict_errors) {
+  return fmt::format("strict decoding error: {}", fmt::join(strict_errors, ", "));
+}
+
+}  // namespace drachma::api

@@ -1,0 +1,64 @@
+// Objects of every served kind with every field set (upstream's compatibility test data), as JSON
+// and as Protobuf.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "api/decode.h"
+#include "api/protobuf.h"
+#include "api/scalar_codec.h"
+#include "json/json.h"
+
+namespace drachma::api {
+namespace {
+
+std::vector<json::Value> Samples() {
+  std::vector<json::Value> samples;
+  std::ifstream file(DRACHMA_SOURCE_DIR "/tests/api/samples.jsonl");
+  for (std::string line; std::getline(file, line);) samples.push_back(*json::Read(line));
+  return samples;
+}
+
+TEST(Samples, AreEnough) { EXPECT_GT(Samples().size(), 80U); }
+
+TEST(Samples, JsonIsCanonicalAlready) {
+  for (const json::Value& sample : Samples()) {
+    const json::Value& object = sample["json"];
+    const TypeInfo* type =
+        FindTypeOfKind(object["apiVersion"].AsString(), object["kind"].AsString());
+    ASSERT_NE(type, nullptr) << sample["name"].AsString();
+    const auto decoded = Decode(object, *type);
+    ASSERT_TRUE(decoded) << sample["name"].AsString() << decoded.error().message;
+    EXPECT_TRUE(decoded->strict_errors.empty()) << decoded->strict_errors.front();
+    EXPECT_EQ(json::Write(decoded->value), json::Write(object)) << sample["name"].AsString();
+  }
+}
+
+TEST(Samples, ProtobufMeansTheSameAsJson) {
+  for (const json::Value& sample : Samples()) {
+    const auto bytes = DecodeBase64(sample["protobuf"].AsString());
+    ASSERT_TRUE(bytes);
+    const auto object = DecodeProtobuf(*bytes);
+    ASSERT_TRUE(object) << sample["name"].AsString() << object.error().message;
+    EXPECT_EQ(json::Write(*object), json::Write(sample["json"])) << sample["name"].AsString();
+  }
+}
+
+TEST(Protobuf, BrokenBytesAreAnErrorAndNothingElse) {
+  for (const json::Value& sample : Samples()) {
+    std::string bytes = *DecodeBase64(sample["protobuf"].AsString());
+    for (std::size_t i = 0; i < bytes.size(); i += 211) {
+      const char kept = bytes[i];
+      bytes[i] = static_cast<char>(kept ^ 0x2A);
+      const auto object = DecodeProtobuf(bytes);
+      if (!object) {
+        EXPECT_FALSE(object.error().message.empty());
+      }
+      bytes[i] = kept;
+    }
+    EXPECT_FALSE(DecodeProtobuf(std::string_view(bytes).substr(0, bytes.size() - 1)));
+  }
+}
+
+}  // namespace
+}  // namespace drachma::api
