@@ -116,7 +116,7 @@ struct ControllerEntry {
   // The gate without which it does not run; empty for none.
   std::string_view gate;
   bool gate_default = true;
-  std::unique_ptr<Controller> (*make)(Host& host) = nullptr;
+  std::function<std::unique_ptr<Controller>(Host& host)> make;
 };
 
 // All controllers, in no particular order. A new controller is one entry.

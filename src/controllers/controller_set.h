@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "client/informer.h"
+#include "controllers/controller.h"
+#include "controllers/runner.h"
+
+namespace drachma::controllers {
+
+// Controllers that share one copy of every resource, on one client. Belongs to the client's
+// executor.
+class ControllerSet {
+ public:
+  // `host` and `client` must outlive the set.
+  ControllerSet(const std::vector<ControllerEntry>& entries, Host& host, client::Client& client);
+
+  // Begins to follow the API server; each controller works once its resources have been listed. A
+  // resource that the server does not have counts as empty and is asked for again every
+  // kAskAgain.
+  void Start();
+  [[nodiscard]] bool synced() const;
+  // Whether nothing is left to do until something changes or a delay ends.
+  [[nodiscard]] bool AtRest() const;
+  // Drops everything under way, for when nothing may be written any more.
+  void Stop();
+
+ private:
+  static constexpr Duration kAskAgain = std::chrono::minutes(1);
+
+  struct Feed {
+    client::Resource resource;
+    std::unique_ptr<client::Informer> informer;
+    bool ready = false;  // listed, or known not to be there
+  };
+
+  void Ask(std::size_t index);
+  void StartReadyRunners();
+
+  Host& host_;
+  client::Client& client_;
+  std::vector<Feed> feeds_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::vector<bool> started_;  // by runner
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace drachma::controllers
