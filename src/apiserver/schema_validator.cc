@@ -1,0 +1,273 @@
+#include "apiserver/schema_validator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "apiserver/structural_schema.h"
+#include "base/clock.h"
+#include "json/json.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using json::Value;
+
+std::string ChildPath(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+const char* TypeOf(const Value& value) {
+  switch (value.kind()) {
+    case json::Kind::kNull:
+      return "null";
+    case json::Kind::kBool:
+      return "boolean";
+    case json::Kind::kInt:
+      return "integer";
+    case json::Kind::kDouble:
+      return std::floor(value.AsDouble()) == value.AsDouble() ? "integer" : "number";
+    case json::Kind::kString:
+      return "string";
+    case json::Kind::kArray:
+      return "array";
+    case json::Kind::kObject:
+      return "object";
+  }
+  return "";
+}
+
+std::size_t CodePoints(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+// "1" for 1.0: numbers in messages are printed as Go's %v does.
+std::string Number(const Value& value) {
+  return value.IsInt() ? fmt::format("{}", value.AsInt()) : fmt::format("{:g}", value.AsDouble());
+}
+
+// What "path in body" reads like when the path is the object itself.
+std::string Subject(const std::string& path) {
+  return path.empty() ? "<nil> in body" : fmt::format("{} in body", path);
+}
+
+bool IsFormat(std::string_view format, std::string_view text) {
+  if (format == "date-time") return ParseTime(text).has_value();
+  static const RE2 kDate(R"(\d{4}-\d{2}-\d{2})");
+  static const RE2 kUuid(R"((?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})");
+  static const RE2 kByte(R"((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)");
+  const re2::StringPiece piece(text.data(), text.size());
+  if (format == "date") return RE2::FullMatch(piece, kDate);
+  if (format == "uuid") return RE2::FullMatch(piece, kUuid);
+  if (format == "byte") return RE2::FullMatch(piece, kByte);
+  return true;
+}
+
+}  // namespace
+
+validation::ErrorList SchemaValidator::Validate(const Value& value, const Value& schema) {
+  Check(value, schema, "", 0);
+  return std::move(errors_);
+}
+
+void SchemaValidator::Bad(const std::string& path, const Value& value, const std::string& detail) {
+  errors_.push_back(validation::Invalid(path.empty() ? "<nil>" : path, validation::Shown(value),
+                                        fmt::format("{} {}", Subject(path), detail)));
+}
+
+void SchemaValidator::Check(const Value& value, const Value& schema, const std::string& path,
+                            int depth) {
+  if (depth > StructuralSchema::kDepthMax) {
+    return Bad(path, Value(), "is nested too deep");
+  }
+  if (!schema.IsObject()) return;
+  if (value.IsNull() && schema["nullable"].AsBool()) return;
+  if (!CheckType(value, schema, path)) return;
+  if (const Value* allowed = schema.Find("enum")) {
+    const auto items = allowed->Items();
+    if (std::ranges::none_of(items, [&](const Value& item) { return item == value; })) {
+      std::vector<std::string> shown;
+      for (const Value& item : items) {
+        shown.push_back(item.IsString() ? std::string(item.AsString()) : json::Write(item));
+      }
+      const std::vector<std::string_view> views(shown.begin(), shown.end());
+      errors_.push_back(validation::NotSupported(path, validation::Shown(value), views));
+    }
+  }
+  CheckNumber(value, schema, path);
+  CheckString(value, schema, path);
+  CheckList(value, schema, path, depth);
+  CheckObject(value, schema, path, depth);
+  CheckCombinations(value, schema, path, depth);
+}
+
+bool SchemaValidator::CheckType(const Value& value, const Value& schema, const std::string& path) {
+  const std::string_view is = TypeOf(value);
+  std::string wanted(schema["type"].AsString());
+  if (schema["x-kubernetes-int-or-string"].AsBool()) {
+    if (is == "integer" || is == "string") return true;
+    wanted = "integer,string";
+  }
+  if (wanted.empty() || wanted == is || (wanted == "number" && is == "integer")) return true;
+  errors_.push_back(
+      {.type = validation::ErrorType::kTypeInvalid,
+       .path = path.empty() ? "<nil>" : path,
+       .bad_value = validation::ShownText(is),
+       .detail = fmt::format("{} must be of type {}: \"{}\"", Subject(path), wanted, is)});
+  return false;
+}
+
+void SchemaValidator::CheckNumber(const Value& value, const Value& schema,
+                                  const std::string& path) {
+  if (!value.IsNumber()) return;
+  const double number = value.AsDouble();
+  if (const Value* max = schema.Find("maximum")) {
+    const bool exclusive = schema["exclusiveMaximum"].AsBool();
+    if (exclusive ? number >= max->AsDouble() : number > max->AsDouble()) {
+      Bad(path, value,
+          fmt::format("should be less than {}{}", exclusive ? "" : "or equal to ", Number(*max)));
+    }
+  }
+  if (const Value* min = schema.Find("minimum")) {
+    const bool exclusive = schema["exclusiveMinimum"].AsBool();
+    if (exclusive ? number <= min->AsDouble() : number < min->AsDouble()) {
+      Bad(path, value,
+          fmt::format("should be greater than {}{}", exclusive ? "" : "or equal to ",
+                      Number(*min)));
+    }
+  }
+  const double factor = schema["multipleOf"].AsDouble();
+  if (factor > 0 && std::floor(number / factor) != number / factor) {
+    Bad(path, value, fmt::format("should be a multiple of {}", Number(schema["multipleOf"])));
+  }
+}
+
+void SchemaValidator::CheckString(const Value& value, const Value& schema,
+                                  const std::string& path) {
+  if (!value.IsString()) return;
+  const std::string_view text = value.AsString();
+  const auto length = static_cast<std::int64_t>(CodePoints(text));
+  if (const Value* max = schema.Find("maxLength"); max != nullptr && length > max->AsInt()) {
+    errors_.push_back(validation::TooLong(path, max->AsInt()));
+  }
+  if (const Value* min = schema.Find("minLength"); min != nullptr && length < min->AsInt()) {
+    Bad(path, value, fmt::format("should be at least {} chars long", min->AsInt()));
+  }
+  if (const Value* pattern = schema.Find("pattern")) {
+    const auto compiled = patterns_.find(pattern->AsString());
+    if (compiled != patterns_.end() &&
+        !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled->second)) {
+      Bad(path, value, fmt::format("should match '{}'", pattern->AsString()));
+    }
+  }
+  const std::string_view format = schema["format"].AsString();
+  if (!IsFormat(format, text)) {
+    Bad(path, value, fmt::format("must be of type {}: \"{}\"", format, text));
+  }
+}
+
+void SchemaValidator::CheckList(const Value& value, const Value& schema, const std::string& path,
+                                int depth) {
+  if (!value.IsArray()) return;
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (const Value* max = schema.Find("maxItems"); max != nullptr && size > max->AsInt()) {
+    errors_.push_back(
+        validation::TooMany(path, value.size(), static_cast<std::size_t>(max->AsInt())));
+  }
+  if (const Value* min = schema.Find("minItems"); min != nullptr && size < min->AsInt()) {
+    Bad(path, Value(size), fmt::format("should have at least {} items", min->AsInt()));
+  }
+  CheckListType(value, schema, path);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    Check(value.Items()[i], schema["items"], fmt::format("{}[{}]", path, i), depth + 1);
+  }
+}
+
+// x-kubernetes-list-type: items of a set and keys of a map are unique.
+void SchemaValidator::CheckListType(const Value& value, const Value& schema,
+                                    const std::string& path) {
+  const std::string_view type = schema["x-kubernetes-list-type"].AsString();
+  const bool set = type == "set" || schema["uniqueItems"].AsBool();
+  if (!set && type != "map") return;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const Value& item = value.Items()[i];
+    Value key = item;
+    if (!set) {
+      key = Value::Object();
+      for (const Value& name : schema["x-kubernetes-list-map-keys"].Items()) {
+        if (const Value* part = item.Find(name.AsString())) key.Set(name.AsString(), *part);
+      }
+    }
+    if (!seen.insert(json::Write(key)).second) {
+      errors_.push_back(
+          validation::Duplicate(fmt::format("{}[{}]", path, i), validation::Shown(key)));
+    }
+  }
+}
+
+void SchemaValidator::CheckObject(const Value& value, const Value& schema, const std::string& path,
+                                  int depth) {
+  if (!value.IsObject()) return;
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (const Value* max = schema.Find("maxProperties"); max != nullptr && size > max->AsInt()) {
+    errors_.push_back(
+        validation::TooMany(path, value.size(), static_cast<std::size_t>(max->AsInt())));
+  }
+  if (const Value* min = schema.Find("minProperties"); min != nullptr && size < min->AsInt()) {
+    Bad(path, Value(size), fmt::format("should have at least {} properties", min->AsInt()));
+  }
+  for (const Value& required : schema["required"].Items()) {
+    if (!value.Has(required.AsString())) {
+      errors_.push_back(validation::Required(ChildPath(path, required.AsString())));
+    }
+  }
+  for (const json::Member& member : value.Members()) {
+    const Value* property = schema["properties"].Find(member.key());
+    if (property == nullptr) property = &schema["additionalProperties"];
+    Check(member.value, *property, ChildPath(path, member.key()), depth + 1);
+  }
+}
+
+bool SchemaValidator::Fits(const Value& value, const Value& schema, const std::string& path,
+                           int depth) {
+  const std::size_t before = errors_.size();
+  Check(value, schema, path, depth + 1);
+  const bool fits = errors_.size() == before;
+  errors_.resize(before);
+  return fits;
+}
+
+void SchemaValidator::CheckCombinations(const Value& value, const Value& schema,
+                                        const std::string& path, int depth) {
+  const auto fitting = [&](const Value& alternatives) {
+    return std::ranges::count_if(alternatives.Items(), [&](const Value& alternative) {
+      return Fits(value, alternative, path, depth);
+    });
+  };
+  const std::string subject = path.empty() ? "<nil>" : path;
+  const auto bad = [&](std::string_view detail) {
+    errors_.push_back(validation::Invalid(subject, "\"\"", fmt::format("\"{}\" {}", path, detail)));
+  };
+  for (const Value& each : schema["allOf"].Items()) Check(value, each, path, depth + 1);
+  if (const Value* any = schema.Find("anyOf"); any != nullptr && fitting(*any) == 0) {
+    bad("must validate at least one schema (anyOf)");
+  }
+  if (const Value* one = schema.Find("oneOf")) {
+    const auto count = fitting(*one);
+    if (count == 0) bad("must validate one and only one schema (oneOf). Found none valid");
+    if (count > 1) {
+      bad(fmt::format("must validate one and only one schema (oneOf). Found {} valid alternatives",
+                      count));
+    }
+  }
+  if (const Value* no = schema.Find("not"); no != nullptr && Fits(value, *no, path, depth)) {
+    bad("must not validate the schema (not)");
+  }
+}
+
+}  // namespace drachma::apiserver

@@ -1,0 +1,94 @@
+#include "apiserver/structural_schema.h"
+
+#include <gtest/gtest.h>
+
+#include "json/json.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using json::Read;
+using json::Value;
+
+std::shared_ptr<const StructuralSchema> Schema(std::string_view text) {
+  return StructuralSchema::Parse(Read(text).value()).value();
+}
+
+std::vector<std::string> Faults(std::string_view schema, std::string_view object) {
+  std::vector<std::string> texts;
+  for (const auto& error : Schema(schema)->Validate(Read(object).value())) {
+    texts.push_back(error.Text());
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(StructuralSchema, UnknownFieldsGoAndAreNamed) {
+  const auto schema = Schema(R"({"type":"object","properties":{"spec":{"type":"object",
+      "properties":{"a":{"type":"string"},"free":{"type":"object",
+        "x-kubernetes-preserve-unknown-fields":true},
+      "list":{"type":"array","items":{"type":"object","properties":{"k":{"type":"string"}}}},
+      "map":{"type":"object","additionalProperties":{"type":"string"}}}}}})");
+  Value object = Read(R"({"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"},"extra":1,
+      "spec":{"a":"x","b":1,"free":{"any":1},"list":[{"k":"1","l":2}],"map":{"x":"y"}}})")
+                     .value();
+  Texts unknown;
+  schema->Prune(object, &unknown);
+  EXPECT_EQ(unknown, (Texts{"extra", "spec.b", "spec.list[0].l"}));
+  EXPECT_EQ(json::Write(object),
+            R"({"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"},"spec":{"a":"x",)"
+            R"("free":{"any":1},"list":[{"k":"1"}],"map":{"x":"y"}}})");
+}
+
+TEST(StructuralSchema, DefaultsReachIntoWhatIsThere) {
+  const auto schema = Schema(R"({"properties":{"spec":{"properties":{"n":{"default":1},
+      "m":{"default":2,"nullable":true}},"default":{}},
+      "items":{"items":{"properties":{"p":{"default":"TCP"}}}}}})");
+  Value object = Read(R"({"items":[{},{"p":"UDP"}],"spec":{"n":null,"m":null}})").value();
+  schema->SetDefaults(object);
+  EXPECT_EQ(json::Write(object), R"({"items":[{"p":"TCP"},{"p":"UDP"}],"spec":{"n":1,"m":null}})");
+  object = Read("{}").value();
+  schema->SetDefaults(object);
+  EXPECT_EQ(json::Write(object), R"({"spec":{"n":1,"m":2}})");
+}
+
+TEST(StructuralSchema, FaultsReadAsUpstreams) {
+  const char* schema = R"({"type":"object","properties":{"spec":{"type":"object","required":["n"],
+      "properties":{"n":{"type":"integer","minimum":0},"s":{"type":"string","maxLength":2,
+      "pattern":"^a"},"e":{"enum":["x","y"]},"l":{"type":"array","maxItems":1,
+      "x-kubernetes-list-type":"set","items":{"type":"string"}}}}}})";
+  EXPECT_EQ(
+      Faults(schema, R"({"spec":{"n":-1}})"),
+      (Texts{"spec.n: Invalid value: -1: spec.n in body should be greater than or equal to 0"}));
+  EXPECT_EQ(Faults(schema, R"({"spec":{}})"), (Texts{"spec.n: Required value"}));
+  EXPECT_EQ(Faults(schema, R"({"spec":{"n":"1"}})"),
+            (Texts{"spec.n: Invalid value: \"string\": spec.n in body must be of type integer: "
+                   "\"string\""}));
+  EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"e":"z"}})"),
+            (Texts{"spec.e: Unsupported value: \"z\": supported values: \"x\", \"y\""}));
+  EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"s":"bcd"}})").size(), 2U);
+  EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"l":["a","a"]}})"),
+            (Texts{"spec.l: Too many: 2: must have at most 1 item",
+                   "spec.l[1]: Duplicate value: \"a\""}));
+}
+
+TEST(StructuralSchema, CombinationsCount) {
+  const char* schema = R"({"oneOf":[{"required":["a"]},{"required":["b"]}]})";
+  EXPECT_TRUE(Faults(schema, R"({"a":1})").empty());
+  EXPECT_EQ(Faults(schema, R"({"a":1,"b":1})").size(), 1U);
+  EXPECT_EQ(Faults(schema, "{}").size(), 1U);
+  EXPECT_TRUE(Faults(R"({"x-kubernetes-int-or-string":true})", "\"50%\"").empty());
+  EXPECT_EQ(Faults(R"({"x-kubernetes-int-or-string":true})", "true").size(), 1U);
+}
+
+TEST(StructuralSchema, DepthEndsInAnError) {
+  std::string deep;
+  for (int i = 0; i < 200; ++i) deep += "{\"a\":";
+  deep += "1" + std::string(200, '}');
+  EXPECT_FALSE(StructuralSchema::Parse(Read(deep).value()).has_value());
+  EXPECT_FALSE(StructuralSchema::Parse(Read(R"({"pattern":"("})").value()).has_value());
+}
+
+}  // namespace
+}  // namespace drachma::apiserver
