@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "json/value.h"
+
+// Node objects and leases as a kubelet writes them. Pure.
+namespace drachma::node {
+
+// A Node with this annotation has a simulated kubelet; the value says who gave it one: "fleet", or
+// "manifest" for Nodes that came from a file.
+inline constexpr std::string_view kSimulated = "drachma.dev/simulated";
+// Which GPUs a simulated node has: "H100-80GB x8", "H100-80GB x8 mig=dynamic".
+inline constexpr std::string_view kSimulatedGpu = "drachma.dev/simulated-gpu";
+
+// What is wanted of a simulated node.
+struct NodeSpec {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+  // Quantities: "cpu", "memory", "pods", extended resources.
+  std::map<std::string, std::string> capacity;
+};
+
+// The Node of `spec`, ready, with the address that `index` gives it.
+[[nodiscard]] json::Value NewNode(const NodeSpec& spec, std::uint32_t index, Time now);
+// A strategic merge patch of nodes/status that says the node is fine: its conditions, with their
+// heartbeat, and what a kubelet reports and the object lacks.
+[[nodiscard]] json::Value ReadyPatch(const json::Value& node, std::uint32_t index, Time now);
+// kube-node-lease's Lease of a node.
+[[nodiscard]] json::Value NewLease(const json::Value& node, Duration interval, Time now);
+// "172.16.0.7": the address of the node with that index.
+[[nodiscard]] std::string NodeAddress(std::uint32_t index);
+// "10.128.7.2": the address of the `pod`th pod of a node.
+[[nodiscard]] std::string PodAddress(std::uint32_t index, std::uint32_t pod);
+
+}  // namespace drachma::node

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/controller.h"
+#include "node/pod_status.h"
+#include "node/sim_node.h"
+
+namespace drachma::node {
+
+// The part of simulated kubelets that is about pods: prepares their claims, lets them run and end,
+// takes them away. Keys are "NAMESPACE/NAME" of pods.
+class PodWorker final : public controllers::Controller {
+ public:
+  // Between attempts to prepare a pod's claims; doubles from the first to the second.
+  static constexpr Duration kRetryMin = std::chrono::seconds(1);
+  static constexpr Duration kRetryMax = std::chrono::seconds(30);
+
+  PodWorker(controllers::Host& host, NodeTable& table);
+
+  [[nodiscard]] controllers::Work Sync(const std::string& key) override;
+  // A node's kubelet runs from now on.
+  void OnNodeStarted(const std::string& node);
+
+ private:
+  enum class Claims { kUnknown, kFetching, kPreparing, kFailed, kReady, kReleased };
+
+  // What the kubelet knows of a pod beyond its object.
+  struct State {
+    std::string key;
+    std::string uid;
+    std::string node;
+    std::uint32_t address = 0;
+    Claims claims = Claims::kUnknown;
+    std::map<std::string, Result<json::Value>> fetched;     // by claim name
+    std::map<std::string, std::vector<ClaimRef>> prepared;  // by driver
+    std::size_t drivers_pending = 0;
+    std::optional<std::string> error;
+    int failures = 0;
+    Time retry_at;
+    std::optional<Time> stopping_since;
+  };
+
+  void OnPod(const client::Change& change);
+  State& StateOf(const json::Value& pod, SimNode& node);
+  void Forget(const std::string& uid);
+  [[nodiscard]] PodAddresses AddressesOf(const State& state, const SimNode& node) const;
+  [[nodiscard]] static controllers::Action PatchStatus(const json::Value& pod, json::Value patch);
+
+  // Whether the pod's claims are prepared; does the next step towards it.
+  bool PrepareClaims(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
+  void FetchClaims(const std::vector<std::string>& names, const json::Value& pod, State& state,
+                   controllers::Work& work);
+  [[nodiscard]] std::optional<std::string> CheckClaims(const json::Value& pod,
+                                                       const State& state) const;
+  void CallDrivers(SimNode& node, State& state);
+  void OnPrepared(const std::string& uid, const PrepareAnswer& answer);
+  void PreparingFailed(const json::Value& pod, State& state, controllers::Work& work);
+  // Whether the pod holds no claim any more; does the next step towards it.
+  bool ReleaseClaims(SimNode& node, State& state);
+
+  void StartPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
+  void RunPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
+  void StopPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
+
+  NodeTable& table_;
+  controllers::Cache& pods_;
+  std::map<std::string, State, std::less<>> states_;  // by uid
+  std::map<std::string, std::set<std::string>, std::less<>> pods_of_node_;
+};
+
+}  // namespace drachma::node

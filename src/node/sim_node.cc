@@ -1,0 +1,66 @@
+#include "node/sim_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/objects.h"
+#include "node/open_plugin.h"
+
+namespace drachma::node {
+
+SimNode::SimNode(std::uint32_t index, std::vector<std::unique_ptr<DraPlugin>> plugins)
+    : index_(index), plugins_(std::move(plugins)) {}
+
+DraPlugin& SimNode::PluginOf(std::string_view driver) {
+  const auto found =
+      std::ranges::find_if(plugins_, [&](const auto& p) { return p->driver() == driver; });
+  if (found != plugins_.end()) return **found;
+  plugins_.push_back(std::make_unique<OpenPlugin>(std::string(driver)));
+  return *plugins_.back();
+}
+
+std::uint32_t SimNode::TakeAddress() {
+  constexpr std::uint32_t kFirst = 2;
+  constexpr std::uint32_t kLast = 254;
+  for (std::uint32_t address = kFirst; address <= kLast; ++address) {
+    if (addresses_.test(address)) continue;
+    addresses_.set(address);
+    return address;
+  }
+  return kLast;  // more pods than addresses: the last one is shared
+}
+
+void SimNode::FreeAddress(std::uint32_t address) { addresses_.reset(address); }
+
+bool SimNode::Leave(const std::string& claim_uid, const std::string& pod_uid) {
+  const auto users = users_.find(claim_uid);
+  if (users == users_.end()) return true;
+  users->second.erase(pod_uid);
+  if (!users->second.empty()) return false;
+  users_.erase(users);
+  return true;
+}
+
+SimNode* NodeTable::Find(std::string_view name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : found->second.get();
+}
+
+Result<SimNode*> NodeTable::Start(const json::Value& node) {
+  std::vector<std::unique_ptr<DraPlugin>> plugins;
+  if (options_.drivers) {
+    DRA_ASSIGN(plugins, options_.drivers(node));
+  }
+  const std::string name(client::NameOf(node));
+  auto& entry = nodes_[name];
+  entry = std::make_unique<SimNode>(next_index_++, std::move(plugins));
+  SimNode* const started = entry.get();
+  if (started_) started_(name);
+  return started;
+}
+
+void NodeTable::Stop(std::string_view name) {
+  if (const auto found = nodes_.find(name); found != nodes_.end()) nodes_.erase(found);
+}
+
+}  // namespace drachma::node

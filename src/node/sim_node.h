@@ -1,0 +1,68 @@
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+#include "node/dra_plugin.h"
+#include "node/simulated_nodes.h"
+
+namespace drachma::node {
+
+// One simulated node: its drivers, which of its pods use which claim, and its addresses.
+class SimNode {
+ public:
+  SimNode(std::uint32_t index, std::vector<std::unique_ptr<DraPlugin>> plugins);
+
+  [[nodiscard]] std::uint32_t index() const { return index_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<DraPlugin>>& plugins() const { return plugins_; }
+  // The driver's plugin; one that is always ready for drivers that are not known.
+  [[nodiscard]] DraPlugin& PluginOf(std::string_view driver);
+
+  // The last byte of a pod's address: 2 to 254, the lowest free one.
+  [[nodiscard]] std::uint32_t TakeAddress();
+  void FreeAddress(std::uint32_t address);
+
+  // A pod uses a claim from now on.
+  void Use(const std::string& claim_uid, const std::string& pod_uid) {
+    users_[claim_uid].insert(pod_uid);
+  }
+  // A pod does not any more; true when it was the last one.
+  bool Leave(const std::string& claim_uid, const std::string& pod_uid);
+
+ private:
+  const std::uint32_t index_;
+  std::vector<std::unique_ptr<DraPlugin>> plugins_;
+  std::map<std::string, std::set<std::string>> users_;  // claim uid -> pod uids
+  std::bitset<256> addresses_;
+};
+
+// The nodes of the simulation, shared by its two controllers.
+class NodeTable {
+ public:
+  explicit NodeTable(const SimulationOptions& options) : options_(options) {}
+
+  [[nodiscard]] const SimulationOptions& options() const { return options_; }
+  [[nodiscard]] SimNode* Find(std::string_view name) const;
+  // ERRORS: those of the drivers.
+  [[nodiscard]] Result<SimNode*> Start(const json::Value& node);
+  void Stop(std::string_view name);
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  // Called with the name of each node that was started.
+  void OnStarted(std::function<void(const std::string&)> started) { started_ = std::move(started); }
+
+ private:
+  const SimulationOptions& options_;
+  std::map<std::string, std::unique_ptr<SimNode>, std::less<>> nodes_;
+  std::uint32_t next_index_ = 1;
+  std::function<void(const std::string&)> started_;
+};
+
+}  // namespace drachma::node
