@@ -43,6 +43,8 @@ struct CertificateInfo {
 };
 // Reads the first certificate of a PEM text. ERRORS: kInvalid.
 [[nodiscard]] Result<CertificateInfo> DescribeCertificate(std::string_view pem);
+// Whether the key belongs to the certificate. ERRORS: kInvalid.
+[[nodiscard]] Status CheckKeyFits(const CertificateAndKey& certificate);
 // Whether the key belongs to the certificate and the certificate was signed by the authority's.
 // ERRORS: kInvalid with what does not fit.
 [[nodiscard]] Status CheckCertificate(const CertificateAndKey& certificate,

@@ -58,7 +58,8 @@ struct StreamCallbacks {
 
 // An HTTP(S) client: one thread drives all transfers (libcurl), connections are kept and reused.
 // Any thread may call. Callbacks are posted to the executor given, in order per request; the
-// executor must outlive the client or the request's end.
+// executor must outlive the client or the request's end. A stream whose executor falls behind is
+// not read any further until it catches up. Callbacks may be destroyed on the client's thread.
 class HttpClient {
  public:
   using RequestId = std::uint64_t;

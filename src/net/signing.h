@@ -47,7 +47,7 @@ class SigningKey {
 };
 
 [[nodiscard]] std::string Base64Encode(std::string_view bytes);
-// Empty result on bad input is told by kBadRequest. Accepts line breaks.
+// ERRORS: kBadRequest. Line breaks are skipped, as Go does.
 [[nodiscard]] Result<std::string> Base64Decode(std::string_view text);
 // Without padding, '-' and '_' (RFC 4648 section 5).
 [[nodiscard]] std::string Base64UrlEncode(std::string_view bytes);

@@ -1,0 +1,64 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/check.h"
+#include "net/http.h"
+
+namespace drachma::net {
+namespace {
+
+// Adds 16 to zlib's window bits: the gzip format instead of zlib's own.
+constexpr int kGzipWindowBits = MAX_WBITS + 16;
+
+Bytef* BytesOf(std::string_view text) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+}
+
+}  // namespace
+
+std::string Gzip(const std::vector<SharedBytes>& parts, int level) {
+  z_stream stream{};
+  DRA_CHECK(deflateInit2(&stream, level, Z_DEFLATED, kGzipWindowBits, /*memLevel=*/8,
+                         Z_DEFAULT_STRATEGY) == Z_OK);
+  std::size_t total = 0;
+  for (const SharedBytes& part : parts) total += part->size();
+  std::string out;
+  out.resize(deflateBound(&stream, total));
+  stream.next_out = BytesOf(out);
+  stream.avail_out = static_cast<uInt>(out.size());
+  for (const SharedBytes& part : parts) {
+    stream.next_in = BytesOf(*part);
+    stream.avail_in = static_cast<uInt>(part->size());
+    DRA_CHECK(part->empty() || deflate(&stream, Z_NO_FLUSH) == Z_OK);
+  }
+  DRA_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::optional<std::string> Gunzip(std::string_view text, std::size_t bytes_max) {
+  z_stream stream{};
+  DRA_CHECK(inflateInit2(&stream, kGzipWindowBits) == Z_OK);
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
+  stream.next_in = BytesOf(text);
+  stream.avail_in = static_cast<uInt>(text.size());
+  std::string out;
+  for (;;) {
+    // Grows with what has really come out: a small text may claim anything.
+    const std::size_t room = std::max<std::size_t>(out.size(), 4096);
+    const std::size_t filled = out.size();
+    out.resize(filled + room);
+    stream.next_out = BytesOf(out) + filled;
+    stream.avail_out = static_cast<uInt>(room);
+    const int code = inflate(&stream, Z_NO_FLUSH);
+    out.resize(filled + room - stream.avail_out);
+    if (out.size() > bytes_max) return std::nullopt;
+    if (code == Z_STREAM_END) return out;
+    if (code != Z_OK || (stream.avail_in == 0 && stream.avail_out > 0)) return std::nullopt;
+  }
+}
+
+}  // namespace drachma::net
