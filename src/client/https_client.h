@@ -19,7 +19,7 @@ class HttpsClientFactory final : public ClientFactory {
  public:
   static constexpr int kRetriesMax = 10;
   // Connections to the server at once, watches included; more requests wait.
-  static constexpr int kConnectionsMax = 64;
+  static constexpr int kConnectionsMax = 256;  // garbage collection watches every kind
 
   // ERRORS: kInvalid when certificate or key cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<HttpsClientFactory>> Make(KubeConfig config);
