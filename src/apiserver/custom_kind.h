@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/json_path.h"
+#include "apiserver/kind.h"
+#include "json/value.h"
+
+namespace drachma::apiserver {
+
+// Where the scale subresource of a custom resource finds its numbers.
+struct ScalePaths {
+  JsonPath spec_replicas;
+  JsonPath status_replicas;
+  std::optional<JsonPath> label_selector;
+};
+
+// The kind that a CustomResourceDefinition (apiextensions.k8s.io/v1) declares.
+class CustomKind : public Kind {
+ public:
+  using Kind::Kind;
+  // What the version's scale subresource is made of; null without one.
+  [[nodiscard]] virtual const ScalePaths* Scale(std::string_view version) const = 0;
+  // The openAPIV3Schema of a version; null for versions that are not served.
+  [[nodiscard]] virtual const json::Value& SchemaOf(std::string_view version) const = 0;
+};
+
+// ERRORS: kInvalid when the definition cannot be served: no served version, a schema or path that
+// does not parse, conversion by webhook.
+[[nodiscard]] Result<std::shared_ptr<const CustomKind>> MakeCustomKind(
+    const json::Value& definition);
+
+}  // namespace drachma::apiserver
