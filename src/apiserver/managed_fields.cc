@@ -352,13 +352,7 @@ class Pruner {
   const KindVersions& versions_;
 };
 
-Status CheckConfig(const json::Value& config, const FieldWrite& write, const Shape& shape) {
-  if (config["apiVersion"].AsString() != write.api_version) {
-    return BadInput(
-        fmt::format("Incorrect version specified in apply patch. Specified patch "
-                    "version: {}, expected: {}",
-                    config["apiVersion"].AsString(), write.api_version));
-  }
+Status CheckConfig(const json::Value& config, const Shape& shape) {
   if (!config["metadata"]["managedFields"].IsNull()) {
     return BadInput("metadata.managedFields must be nil");
   }
@@ -381,7 +375,7 @@ Status CheckConfig(const json::Value& config, const FieldWrite& write, const Sha
 Result<Applied> Apply(const json::Value& live, const json::Value& config, const FieldWrite& write,
                       Force force, const KindVersions& versions) {
   const Shape shape = versions.ShapeOf(write.api_version).value_or(Shape{});
-  DRA_TRY(CheckConfig(config, write, shape));
+  DRA_TRY(CheckConfig(config, shape));
   Result<Managers> decoded = Decode(live["metadata"]["managedFields"]);
   if (!decoded) {
     return Fail(Code::kUnknown, "failed to decode managed fields: " + decoded.error().message);

@@ -54,9 +54,10 @@ enum class Force : std::uint8_t { kNo, kYes };
 
 // Server-side apply: `config` is what the manager wants, `live` the present object (an object
 // without fields when there is none); both in write.api_version.
+// REQUIRES: config names write.api_version.
 // ERRORS: kConflict with one FieldManagerConflict cause per field that another manager holds (never
-// with Force::kYes), kBadRequest when config carries managedFields or names another version,
-// kInternal when it does not fit the schema.
+// with Force::kYes), kBadRequest when config carries managedFields, kUnknown (500, as upstream)
+// when it does not fit the schema.
 [[nodiscard]] Result<Applied> Apply(const json::Value& live, const json::Value& config,
                                     const FieldWrite& write, Force force,
                                     const KindVersions& versions);

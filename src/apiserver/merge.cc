@@ -30,8 +30,9 @@ namespace {
 bool IsMapForm(Form form) { return form == Form::kStruct || form == Form::kMap; }
 bool IsListForm(Form form) { return form == Form::kSet || form == Form::kListMap; }
 
-// The form that a value takes: deduced shapes follow the value.
+// The form that a value takes: deduced shapes follow the value, what is owned as a whole is a leaf.
 Form FormFor(const Shape& shape, const json::Value* value) {
+  if (shape.atomic || shape.form == Form::kList) return Form::kLeaf;
   if (shape.form != Form::kDeduced) return shape.form;
   return value != nullptr && value->IsObject() ? Form::kMap : Form::kLeaf;
 }
@@ -449,7 +450,7 @@ FieldSet WithNamedFields(const FieldSet& fields, const Shape& shape) {
     Shape below;
     if (entry.element.starts_with("f:")) {
       if (!entry.children.entries().empty() && shape.Declares(name)) copy.member = true;
-      if (IsMapForm(shape.form) || shape.form == Form::kDeduced) {
+      if (!shape.atomic && (IsMapForm(shape.form) || shape.form == Form::kDeduced)) {
         below = shape.Field(name).value_or(Shape{});
       }
     } else if (IsListForm(shape.form)) {
@@ -469,12 +470,13 @@ class ShapeChecker {
 
   void Run(const json::Value& value, const Shape& shape, const std::string& path) {
     if (value.IsNull()) return;
-    const Form form = FormFor(shape, &value);
-    if (IsMapForm(form)) {
+    if (IsMapForm(shape.form)) {
       Members(value, shape, path);
-    } else if (IsListForm(form)) {
+    } else if (IsListForm(shape.form)) {
       Items(value, shape, path);
-    } else {
+    } else if (shape.form == Form::kList) {
+      PlainItems(value, shape, path);
+    } else if (shape.form != Form::kDeduced) {
       Scalar(value, shape.scalar, path);
     }
   }
@@ -518,6 +520,17 @@ class ShapeChecker {
         Fail(path, fmt::format("duplicate entries for key {}", ElementText(*element)));
       }
       Run(item, item_shape, path + ElementText(*element));
+    }
+  }
+
+  void PlainItems(const json::Value& value, const Shape& shape, const std::string& path) {
+    if (!value.IsArray()) {
+      Fail(path, fmt::format("expected list, got &{{{}}}", json::Write(value)));
+      return;
+    }
+    const Shape item_shape = shape.Item();
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      Run(value.Items()[i], item_shape, fmt::format("{}[{}]", path, i));
     }
   }
 

@@ -19,17 +19,19 @@ class ShapeSource;
 // what is below it.
 struct Shape {
   enum class Form : std::uint8_t {
-    kLeaf,     // a scalar, or an atomic list, map or struct
+    kLeaf,     // a scalar
     kStruct,   // known fields, each with an owner
     kMap,      // any keys, each with an owner
     kSet,      // a list of scalars, each with an owner
     kListMap,  // a list of structs that are told apart by key fields
+    kList,     // a list that has one owner as a whole
     kDeduced,  // maps are kMap, all else is a leaf (fields that a CRD preserves)
   };
   // What a scalar must be; kAny for leaves that are no plain scalars.
   enum class Scalar : std::uint8_t { kAny, kString, kNumber, kBool };
 
   Form form = Form::kLeaf;
+  bool atomic = false;  // a struct or map that has one owner as a whole
   Scalar scalar = Scalar::kAny;
   const ShapeSource* source = nullptr;
   const void* node = nullptr;  // the source's own

@@ -1,0 +1,299 @@
+// Creates, updates and patches: from the request to the stored object.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apiserver/codec.h"
+#include "apiserver/core.h"
+#include "apiserver/status.h"
+#include "apiserver/transforms.h"
+
+namespace drachma::apiserver {
+
+void Core::Create(ApiRequest request, const KindPtr& kind, Done done) {
+  auto job = std::make_shared<WriteJob>();
+  Result<json::Value> object = ReadObject(*kind, request, Now(), job->warnings);
+  if (!object) return done(std::unexpected(std::move(object.error())));
+  WipeSystemFields(*object);
+  if (Status matched = MatchNamespace(*kind, request.call.ns, *object); !matched) {
+    return done(std::unexpected(std::move(matched.error())));
+  }
+  DedupOwnerReferences(*object, job->warnings);
+  job->kind = kind;
+  job->subresource = request.call.subresource;
+  job->ns = request.call.ns;
+  job->name = (*object)["metadata"]["name"].AsString();
+  job->missing = WriteJob::Missing::kCreate;
+  job->present = WriteJob::Present::kFail;
+  job->transform = CreateTransform(*kind, request, std::move(*object), Now());
+  job->request = std::move(request);
+  job->done = std::move(done);
+  Run(std::move(job));
+}
+
+void Core::Update(ApiRequest request, const KindPtr& kind, Done done) {
+  auto job = std::make_shared<WriteJob>();
+  Result<json::Value> object = ReadObject(*kind, request, Now(), job->warnings);
+  if (!object) return done(std::unexpected(std::move(object.error())));
+  if (Status matched = MatchNamespace(*kind, request.call.ns, *object); !matched) {
+    return done(std::unexpected(std::move(matched.error())));
+  }
+  if (Status named = CheckName(*object, request.call.name); !named) {
+    return done(std::unexpected(std::move(named.error())));
+  }
+  DedupOwnerReferences(*object, job->warnings);
+  job->kind = kind;
+  job->subresource = request.call.subresource;
+  job->ns = request.call.ns;
+  job->name = request.call.name;
+  job->uid_precondition = (*object)["metadata"]["uid"].AsString();
+  if (kind->info().Has(api::kCreateOnUpdate) && job->subresource.empty()) {
+    job->missing = WriteJob::Missing::kCreate;
+  }
+  job->transform = UpdateTransform(*kind, request, std::move(*object), Now());
+  job->request = std::move(request);
+  job->done = std::move(done);
+  Run(std::move(job));
+}
+
+void Core::Patch(ApiRequest request, const KindPtr& kind, Done done) {
+  auto job = std::make_shared<WriteJob>();
+  Result<ParsedBody> patch = ParsePatch(request);
+  if (!patch) return done(std::unexpected(std::move(patch.error())));
+  job->kind = kind;
+  job->subresource = request.call.subresource;
+  job->ns = request.call.ns;
+  job->name = request.call.name;
+  if (request.call.patch == client::PatchType::kApply && job->subresource.empty()) {
+    job->missing = WriteJob::Missing::kCreate;
+  }
+  job->transform =
+      PatchTransform(*kind, request, std::move(*patch), [this] { return Now(); }, job->warnings);
+  job->request = std::move(request);
+  job->done = std::move(done);
+  Run(std::move(job));
+}
+
+void Core::Run(WriteJobPtr job) {
+  job->warnings_of_request = job->warnings.size();
+  Attempt(job);
+}
+
+void Core::Attempt(const WriteJobPtr& job) {
+  if (++job->attempts > kAttemptsMax) {
+    return job->done(
+        std::unexpected(ModifiedError(job->kind->group(), job->kind->plural(), job->name)));
+  }
+  job->warnings.resize(job->warnings_of_request);
+  if (Status prepared = Prepare(*job); !prepared) {
+    return job->done(std::unexpected(std::move(prepared.error())));
+  }
+  Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status status) {
+    if (!status) return job->done(std::unexpected(std::move(status.error())));
+    Mutated(job);
+  });
+}
+
+namespace {
+
+// Upstream's storage reports a wrong uid with this text.
+Error UidConflict(const WriteJob& job, std::string_view key, std::string_view present) {
+  return ConflictError(
+      job.kind->group(), job.kind->plural(), job.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, "
+                  "AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in "
+                  "object meta: {}",
+                  key, job.uid_precondition, present));
+}
+
+}  // namespace
+
+Status Core::Prepare(WriteJob& job) {
+  const std::string key = job.kind->KeyOf(job.ns, job.name);
+  job.base = job.present == WriteJob::Present::kFail ? nullptr : store_.Head(key);
+  if (job.base == nullptr && job.missing == WriteJob::Missing::kFail) {
+    return std::unexpected(NotFoundError(job.kind->group(), job.kind->plural(), job.name));
+  }
+  static const json::Value kNone;
+  const json::Value& existing = job.base == nullptr ? kNone : job.base->object;
+  if (!job.uid_precondition.empty()) {
+    const std::string_view present = existing["metadata"]["uid"].AsString();
+    if (present != job.uid_precondition) {
+      return std::unexpected(UidConflict(job, key, present));
+    }
+  }
+  DRA_ASSIGN(job.object, job.transform(existing));
+  job.admission = AdmissionOf(job.request, *job.kind,
+                              job.base == nullptr ? Operation::kCreate : Operation::kUpdate);
+  job.admission.object = std::move(job.object);
+  job.admission.old_object = existing;
+  job.admission.options = OptionsOf(job.request, job.base == nullptr);
+  if (job.strategy == WriteJob::Strategy::kSkip) return {};
+  return Admit(job.admission);
+}
+
+void Core::Review(AdmissionRequest& request, AsyncAdmission::Phase phase,
+                  std::move_only_function<void(Status)> next, std::size_t from) {
+  for (std::size_t i = from; i < options_.webhooks.size(); ++i) {
+    if (!options_.webhooks[i]->Handles(request, phase)) continue;
+    options_.webhooks[i]->Review(
+        request, phase, [this, &request, phase, i, next = std::move(next)](Status status) mutable {
+          if (!status) return next(std::move(status));
+          Review(request, phase, std::move(next), i + 1);
+        });
+    return;
+  }
+  next({});
+}
+
+void Core::Mutated(const WriteJobPtr& job) {
+  if (Status checked = Check(*job); !checked) {
+    return job->done(std::unexpected(std::move(checked.error())));
+  }
+  Review(job->admission, AsyncAdmission::Phase::kValidating, [this, job](Status status) {
+    if (!status) return job->done(std::unexpected(std::move(status.error())));
+    Checked(job);
+  });
+}
+
+Status Core::Check(WriteJob& job) {
+  json::Value& object = job.admission.object;
+  DedupOwnerReferences(object, job.admission.warnings);
+  if (job.strategy == WriteJob::Strategy::kApply) {
+    if (job.base != nullptr) {
+      DRA_TRY(CheckUpdate(job));
+    } else {
+      job.generated_name = object["metadata"]["name"].AsString().empty();
+      const validation::Context context = ContextOf(
+          job.request, job.request.call.verb == client::Verb::kCreate ? "create" : "patch",
+          job.subresource, job.name);
+      DRA_TRY(job.kind->BeforeCreate(context, object, &job.warnings));
+      job.name = object["metadata"]["name"].AsString();
+    }
+    DRA_TRY(Validate(job.admission));
+  }
+  job.warnings.insert(job.warnings.end(), job.admission.warnings.begin(),
+                      job.admission.warnings.end());
+  return {};
+}
+
+Status Core::CheckUpdate(WriteJob& job) {
+  json::Value& object = job.admission.object;
+  const json::Value& existing = job.base->object;
+  const validation::Context context =
+      ContextOf(job.request, job.request.call.verb == client::Verb::kPatch ? "patch" : "update",
+                job.subresource, job.name);
+  const std::string_view wanted = object["metadata"]["resourceVersion"].AsString();
+  const std::string_view present = existing["metadata"]["resourceVersion"].AsString();
+  if (wanted.empty() || wanted == "0") {
+    if (!job.kind->AllowsUnconditionalUpdate(context)) {
+      return std::unexpected(InvalidFieldError(
+          job.kind->group(), job.kind->plural(), job.name, "metadata.resourceVersion",
+          "FieldValueInvalid", "Invalid value: 0: must be specified for an update"));
+    }
+    object.Edit("metadata").Set("resourceVersion", present);
+  } else if (wanted != present) {
+    return std::unexpected(ModifiedError(job.kind->group(), job.kind->plural(), job.name));
+  }
+  DRA_TRY(job.kind->BeforeUpdate(context, object, existing, &job.warnings));
+  KeepManagedFieldsTimes(object, existing);
+  return {};
+}
+
+void Core::Checked(const WriteJobPtr& job) {
+  job->object = std::move(job->admission.object);
+  json::Value& object = job->object;
+  if (job->base != nullptr) {
+    if (object == job->base->object) return AnswerUnchanged(job);
+    if (DeletesItself(*job->kind, object, job->base->object)) {
+      if (job->request.call.dry_run) return Finish(*job, {.object = object});
+      store_.Delete(job->base->key, job->base->revision,
+                    [this, self = std::weak_ptr(self_), job](Result<store::RecordPtr> result) {
+                      executor_.Post([self, job, result = std::move(result)]() mutable {
+                        const auto core = self.lock();
+                        if (core == nullptr) return;
+                        (*core)->Committed(job, std::move(result));
+                      });
+                    });
+      return;
+    }
+  } else {
+    if (!object["metadata"]["resourceVersion"].AsString().empty()) {
+      return job->done(
+          Fail(Code::kUnknown, "resourceVersion should not be set on objects to be created"));
+    }
+  }
+  const std::string key = job->kind->KeyOf(job->ns, job->name);
+  if (job->request.call.dry_run) {
+    if (job->base == nullptr && store_.Head(key) != nullptr) {
+      return job->done(
+          std::unexpected(AlreadyExistsError(job->kind->group(), job->kind->plural(), job->name)));
+    }
+    return Finish(*job, {.object = object});
+  }
+  store_.Put(key, object, job->base == nullptr ? store::kMustNotExist : job->base->revision,
+             [this, self = std::weak_ptr(self_), job](Result<store::RecordPtr> result) {
+               executor_.Post([self, job, result = std::move(result)]() mutable {
+                 const auto core = self.lock();
+                 if (core == nullptr) return;
+                 (*core)->Committed(job, std::move(result));
+               });
+             });
+}
+
+void Core::Committed(const WriteJobPtr& job, Result<store::RecordPtr> result) {
+  if (result) {
+    // A write that emptied the finalizers of a deleted object is answered with what it wrote.
+    if (job->base != nullptr && (*result)->object["metadata"]["finalizers"].empty() &&
+        DeletesItself(*job->kind, job->object, job->base->object)) {
+      return Finish(*job, {.object = job->object});
+    }
+    return Finish(*job, {.record = *result});
+  }
+  const Code code = result.error().code;
+  const std::string_view group = job->kind->group();
+  const std::string_view plural = job->kind->plural();
+  if (code == Code::kAlreadyExists) {
+    const bool may_retry = job->generated_name || job->present == WriteJob::Present::kUpdate;
+    if (!may_retry || job->attempts >= kAttemptsMax) {
+      return job->done(std::unexpected(AlreadyExistsError(group, plural, job->name)));
+    }
+    if (job->generated_name) job->name.clear();
+    return Attempt(job);
+  }
+  if (code == Code::kConflict) return Attempt(job);
+  if (code == Code::kNotFound) {
+    if (job->missing == WriteJob::Missing::kCreate) return Attempt(job);
+    return job->done(std::unexpected(NotFoundError(group, plural, job->name)));
+  }
+  job->done(std::unexpected(std::move(result.error())));
+}
+
+void Core::Finish(WriteJob& job, Answer answer) {
+  answer.code = job.base == nullptr ? 201 : 200;
+  answer.kind = job.kind;
+  answer.version = job.request.resource().version;
+  answer.warnings = std::move(job.warnings);
+  job.done(std::move(answer));
+}
+
+void Core::AnswerUnchanged(const WriteJobPtr& job) {
+  // The state that the write left as it is may itself be on its way to the disk: it must not be
+  // shown before it is there.
+  constexpr Duration kDurableCheck = std::chrono::milliseconds(1);
+  if (job->base->revision > store_.Current()) {
+    executor_.PostAfter(kDurableCheck, [self = std::weak_ptr(self_), job] {
+      const auto core = self.lock();
+      if (core == nullptr) return;
+      if ((*core)->store_.Head(job->base->key) == job->base) {
+        (*core)->AnswerUnchanged(job);
+      } else {
+        (*core)->Attempt(job);
+      }
+    });
+    return;
+  }
+  Finish(*job, {.record = job->base});
+}
+
+}  // namespace drachma::apiserver

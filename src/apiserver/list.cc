@@ -1,0 +1,167 @@
+#include "apiserver/list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "json/json.h"
+#include "net/signing.h"
+#include "validation/field_error.h"
+
+namespace drachma::apiserver {
+
+bool Selection::Matches(const json::Value& object) const {
+  return everything || (labels.Matches(object["metadata"]["labels"]) && fields.Matches(object));
+}
+
+Result<Selection> SelectionOf(const Kind& kind, const client::Request& call) {
+  Selection selection{.scope = kind.ScopeOf(call.ns)};
+  if (!call.label_selector.empty()) {
+    DRA_ASSIGN(selection.labels, api::LabelSelector::Parse(call.label_selector));
+  }
+  if (!call.field_selector.empty()) {
+    DRA_ASSIGN(selection.fields, api::FieldSelector::Parse(call.field_selector));
+    DRA_TRY(selection.fields.Resolve(kind.info(), call.resource.version));
+  }
+  // One object by name is one key of the store.
+  const std::string* name = selection.fields.RequiredValue("metadata.name");
+  if (!call.name.empty()) name = &call.name;
+  if (name != nullptr && !name->empty() && (!call.ns.empty() || !kind.info().namespaced())) {
+    selection.scope = kind.KeyOf(call.ns, *name);
+  }
+  selection.everything = selection.labels.empty() && selection.fields.empty();
+  return selection;
+}
+
+Result<store::Revision> ParseResourceVersion(const std::string& text) {
+  if (text.empty()) return 0;
+  store::Revision revision = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || end != text.data() + text.size() || revision < 0) {
+    return std::unexpected(validation::InvalidObject(
+        "", "", "",
+        {validation::Invalid(
+            "resourceVersion", validation::ShownText(text),
+            fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", text))}));
+  }
+  return revision;
+}
+
+Error TooLargeResourceVersion(store::Revision wanted, store::Revision current) {
+  return {.code = Code::kTimeout,
+          .message =
+              fmt::format("Timeout: Too large resource version: {}, current: {}", wanted, current),
+          .causes = {{.reason = "ResourceVersionTooLarge",
+                      .field = "",
+                      .message = "Too large resource version"}},
+          .retry_after_seconds = 1};
+}
+
+namespace {
+
+// Upstream's continue token: {"v":"meta.k8s.io/v1","rv":409,"start":"/cm1\u0000"}, base64url.
+struct ContinueToken {
+  store::Revision revision = 0;
+  std::string after;  // the last key that was sent, below the scope
+};
+
+std::string EncodeToken(const ContinueToken& token) {
+  std::string start = "/" + token.after;
+  start.push_back('\0');
+  return net::Base64UrlEncode(json::Write(
+      json::Value::Object({{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", start}})));
+}
+
+Result<ContinueToken> DecodeToken(const std::string& text) {
+  const Result<std::string> bytes = net::Base64UrlDecode(text);
+  const Result<json::Value> token =
+      bytes ? json::Read(*bytes) : Result<json::Value>(std::unexpected(bytes.error()));
+  if (!token) return BadInput(fmt::format("continue key is not valid: {}", token.error().message));
+  if ((*token)["v"].AsString() != "meta.k8s.io/v1") {
+    return BadInput(fmt::format(
+        "continue key is not valid: server does not recognize this encoded version \"{}\"",
+        (*token)["v"].AsString()));
+  }
+  std::string_view start = (*token)["start"].AsString();
+  if (start.empty()) {
+    return BadInput("continue key is not valid: encoded start key must not be empty");
+  }
+  start.remove_prefix(start.front() == '/');
+  if (!start.empty() && start.back() == '\0') start.remove_suffix(1);
+  return ContinueToken{.revision = (*token)["rv"].AsInt(), .after = std::string(start)};
+}
+
+Error ExpiredList() {
+  return {.code = Code::kExpired,
+          .message =
+              "The provided continue parameter is too old to display a consistent list "
+              "result. You must start a new list without the continue parameter."};
+}
+
+Error OldVersion(store::Revision revision, const store::Store& store) {
+  return {.code = Code::kExpired,
+          .message =
+              fmt::format("too old resource version: {} ({})", revision, store.Stats().compacted)};
+}
+
+// Where the list starts: position and moment.
+Result<store::ListOptions> StartOf(const store::Store& store, const Selection& selection,
+                                   const client::Request& call) {
+  store::ListOptions options;
+  if (!call.continue_token.empty()) {
+    if (!call.resource_version.empty() && call.resource_version != "0") {
+      return BadInput("specifying resource version is not allowed when using continue");
+    }
+    DRA_ASSIGN(const ContinueToken token, DecodeToken(call.continue_token));
+    options.after_key = selection.scope + token.after;
+    options.at = std::max<store::Revision>(token.revision, 0);
+    return options;
+  }
+  DRA_ASSIGN(const store::Revision wanted, ParseResourceVersion(call.resource_version));
+  if (wanted > store.Current()) {
+    return std::unexpected(TooLargeResourceVersion(wanted, store.Current()));
+  }
+  if (call.resource_version_match == "Exact") options.at = wanted;
+  return options;
+}
+
+}  // namespace
+
+Result<Answer::List> ListRecords(const store::Store& store, const Kind& kind,
+                                 const client::Request& call) {
+  DRA_TRY(CheckListOptions(call));
+  DRA_ASSIGN(const Selection selection, SelectionOf(kind, call));
+  DRA_ASSIGN(store::ListOptions options, StartOf(store, selection, call));
+  const auto limit = static_cast<std::size_t>(std::max<std::int64_t>(call.limit, 0));
+  Answer::List list;
+  for (;;) {
+    options.limit = limit == 0 ? 0 : limit - list.records.size();
+    Result<store::Page> page = store.List(selection.scope, options);
+    if (!page) {
+      if (page.error().code != Code::kExpired) return std::unexpected(std::move(page.error()));
+      return std::unexpected(call.continue_token.empty() ? OldVersion(options.at, store)
+                                                         : ExpiredList());
+    }
+    list.revision = page->revision;
+    options.at = page->revision;
+    if (selection.everything && list.records.empty()) {
+      list.records = std::move(page->records);
+    } else {
+      for (store::RecordPtr& record : page->records) {
+        options.after_key = record->key;
+        if (selection.Matches(record->object)) list.records.push_back(std::move(record));
+      }
+    }
+    if (!page->more) return list;
+    if (list.records.size() < limit) continue;
+    list.continue_token =
+        EncodeToken({.revision = page->revision,
+                     .after = list.records.back()->key.substr(selection.scope.size())});
+    if (selection.everything) list.remaining = page->remaining;
+    return list;
+  }
+}
+
+}  // namespace drachma::apiserver

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "apiserver/core.h"
+
+namespace drachma::apiserver {
+
+// Registers the handlers of subresources and of resources that are not stored: scale, binding,
+// eviction, finalize, the reviews, and what a server without kubelets cannot do.
+void RegisterSubresources(Core& core);
+
+// The parts, by theme.
+void RegisterScale(Core& core);
+void RegisterPodSubresources(Core& core);
+void RegisterEviction(Core& core);
+void RegisterReviews(Core& core);
+
+// Updates one object by `transform` without its strategy, as the server itself: the answer is the
+// stored object. ERRORS: kNotFound, kConflict, those of the transform.
+void UpdateDirectly(Core& core, const ApiRequest& request, const KindPtr& kind,
+                    const std::string& ns, const std::string& name, Transform transform, Done done);
+
+}  // namespace drachma::apiserver
