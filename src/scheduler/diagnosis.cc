@@ -17,6 +17,7 @@ void Diagnosis::AddNode(std::string_view reason, Rejector rejector) {
 }
 
 std::string Diagnosis::Message() const {
+  if (nodes == 0) return "no nodes available to schedule pods";
   std::string message = fmt::format("0/{} nodes are available:", nodes);
   if (!pod_reason.empty()) {
     message += fmt::format(" {}.", pod_reason);
@@ -29,7 +30,7 @@ std::string Diagnosis::Message() const {
     std::ranges::sort(counted);
     message += fmt::format(" {}.", fmt::join(counted, ", "));
   }
-  if (!devices.empty()) message += fmt::format(" {}.", devices);
+  if (!devices.empty()) message += fmt::format(" {}.", devices.Sentence());
   if (!preemption.empty()) message += fmt::format(" preemption: {}", preemption);
   return message;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "explain/device_account.h"
 #include "scheduler/queue.h"
 #include "state/node_table.h"
 
@@ -20,8 +21,8 @@ struct Diagnosis {
   Rejectors rejectors;
   // Nodes that could take the pod if pods on them went.
   std::vector<state::NodeIndex> preemptable;
-  // Our account of devices, after upstream's reasons: "request gpu needs 1 of 8 devices: …".
-  std::string devices;
+  // Our account of devices, shown after upstream's reasons.
+  explain::DeviceAccount devices;
   // What preemption said, without the prefix.
   std::string preemption;
 

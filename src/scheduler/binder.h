@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/executor.h"
+#include "client/client.h"
+#include "client/event_recorder.h"
+#include "scheduler/cycle.h"
+#include "scheduler/scheduler.h"
+#include "state/cluster_state.h"
+
+namespace drachma::scheduler {
+
+// Carries decisions out: writes finalizers, allocations and reservations of claims, waits until
+// their devices are ready, and binds the pod. Many pods at once, each a chain of writes; nothing
+// blocks. What fails is undone as far as upstream's Unreserve does: devices in flight are free
+// again, reservations are taken back, written allocations stay.
+//
+// Belongs to the client's executor.
+class Binder {
+ public:
+  // A pod on its way. `pod` is assumed on its node, and its new allocations are in flight.
+  struct Job {
+    state::PodPtr pod;
+    Placed placed;
+    std::string node;
+  };
+  // ERRORS: the one that ended it. Called once, from a task of the executor.
+  using Done = std::move_only_function<void(Status)>;
+
+  // All must outlive the binder.
+  Binder(client::Client& client, state::ClusterState& state, client::EventRecorder& recorder,
+         const Options& options);
+  ~Binder();
+  Binder(const Binder&) = delete;
+  Binder& operator=(const Binder&) = delete;
+
+  void Bind(Job job, Done done);
+  // A claim has a new revision: pods may wait for its devices.
+  void ClaimChanged(const std::string& key);
+
+  [[nodiscard]] std::size_t active() const { return active_.size(); }
+  [[nodiscard]] bool IsActive(const std::string& pod_uid) const {
+    return active_.contains(pod_uid);
+  }
+  // Clean-up writes on their way.
+  [[nodiscard]] bool idle() const { return active_.empty() && cleanups_ == 0; }
+  [[nodiscard]] std::uint64_t conflicts() const { return conflicts_; }
+
+  // The uid under which the devices of an extended-resource claim are in flight before it exists.
+  [[nodiscard]] static std::string ProvisionalUid(const state::PodView& pod) {
+    return pod.uid + "/extended-resources";
+  }
+
+ private:
+  struct Binding;
+  struct ClaimWork;
+  using BindingPtr = std::shared_ptr<Binding>;
+  using Answer = std::move_only_function<void(Result<json::Value>)>;
+
+  void Call(const BindingPtr& binding, client::Request request, Answer answer);
+  void CreateExtendedClaim(const BindingPtr& binding);
+  void TellExtendedClaim(const BindingPtr& binding);
+  void StepClaims(const BindingPtr& binding);
+  void StepClaim(const BindingPtr& binding, ClaimWork& work);
+  void WriteClaim(const BindingPtr& binding, ClaimWork& work, json::Value object,
+                  std::string_view subresource);
+  void ReadAgain(const BindingPtr& binding, ClaimWork& work);
+  void Settle(const BindingPtr& binding, ClaimWork& work, Status status);
+  void AwaitDevices(const BindingPtr& binding);
+  void BindPod(const BindingPtr& binding);
+  void Finish(const BindingPtr& binding, Status status);
+  void Unreserve(Binding& binding);
+  void CleanUp(client::Request request);
+  void DeleteExtendedClaim(const state::ClaimView& claim);
+
+  client::Client& client_;
+  state::ClusterState& state_;
+  client::EventRecorder& recorder_;
+  const Options& options_;
+  std::unordered_map<std::string, BindingPtr> active_;  // by pod uid
+  std::size_t cleanups_ = 0;
+  std::uint64_t conflicts_ = 0;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace drachma::scheduler
