@@ -26,7 +26,8 @@ using StrategyMap = std::map<StrategyKey, const Strategy*>;
 
 StrategyMap MakeMap() {
   StrategyMap map;
-  for (const auto& rows : {ResourceStrategies()}) {
+  for (const auto& rows : {ResourceStrategies(), PodStrategies(), WorkloadStrategies(),
+                           CoreStrategies(), ClusterStrategies()}) {
     for (const Strategy& row : rows) map[{row.group, row.kind, row.subresource}] = &row;
   }
   return map;
@@ -78,8 +79,8 @@ constexpr Strategy CommonStatus(Scope scope) {
   return {.subresource = "status",
           .scope = scope,
           .allow_unconditional_update = CommonUnconditional,
-          .prepare_update = KeepAllButStatus,
-          .reset_fields = "metadata,spec"};
+          .prepare_update = KeepSpec,
+          .reset_fields = "spec"};
 }
 
 // A name of its own for each kind, since error texts need the kind.
@@ -236,9 +237,9 @@ Status BeforeUpdate(const Strategy& strategy, const Context& context, Value& obj
   return {};
 }
 
-Error MissingResourceVersion(const Strategy& strategy, std::string_view name) {
+Error MissingResourceVersion(const Context& context, std::string_view name) {
   return InvalidObject(
-      strategy.group, strategy.kind, name,
+      context.group, context.resource, name,
       {Invalid("metadata.resourceVersion", "0", "must be specified for an update")});
 }
 
@@ -284,6 +285,8 @@ void KeepStatusAndCountGeneration(const Context& context, Value& object, const V
   KeepStatus(context, object, old);
   CountGeneration(context, object, old);
 }
+
+void KeepSpec(const Context&, Value& object, const Value& old) { TakeOver(object, old, "spec"); }
 
 void KeepAllButStatus(const Context&, Value& object, const Value& old) {
   TakeOver(object, old, "spec");

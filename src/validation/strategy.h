@@ -117,8 +117,9 @@ struct Strategy {
                                   json::Value& object, const json::Value& old,
                                   std::vector<std::string>* warnings);
 
-// The 422 of a PUT without resourceVersion where that is not allowed (registry.Store.Update).
-[[nodiscard]] Error MissingResourceVersion(const Strategy& strategy, std::string_view name);
+// The 422 of a PUT without resourceVersion where that is not allowed (registry.Store.Update). It
+// names the resource, not the kind.
+[[nodiscard]] Error MissingResourceVersion(const Context& context, std::string_view name);
 
 // Everything of one create at once, without the system fields: for `check`, which
 // validates files. Prepares a copy and returns its faults.

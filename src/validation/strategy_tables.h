@@ -8,6 +8,10 @@
 namespace drachma::validation {
 
 [[nodiscard]] std::span<const Strategy> ResourceStrategies();  // resource.k8s.io
+[[nodiscard]] std::span<const Strategy> PodStrategies();
+[[nodiscard]] std::span<const Strategy> WorkloadStrategies();  // apps, batch
+[[nodiscard]] std::span<const Strategy> CoreStrategies();      // the rest of the core group, events
+[[nodiscard]] std::span<const Strategy> ClusterStrategies();   // RBAC, policy, scheduling, leases
 
 // Steps that most strategies are made of.
 
@@ -19,6 +23,8 @@ void ClearStatusAndStartGeneration(const Context&, json::Value& object);
 void KeepStatus(const Context&, json::Value& object, const json::Value& old);
 void CountGeneration(const Context&, json::Value& object, const json::Value& old);
 void KeepStatusAndCountGeneration(const Context&, json::Value& object, const json::Value& old);
+// The status subresource of older kinds: the spec stays as it was, metadata may change.
+void KeepSpec(const Context&, json::Value& object, const json::Value& old);
 // The status subresource: spec and all but the status of the object stay as they were
 // (metav1.ResetObjectMetaForStatus keeps the client's managedFields and resourceVersion).
 void KeepAllButStatus(const Context&, json::Value& object, const json::Value& old);

@@ -1,0 +1,209 @@
+#include <string>
+#include <vector>
+
+#include "validation/names.h"
+#include "validation/object_meta.h"
+#include "validation/pod_rules.h"
+#include "validation/strategy_tables.h"
+#include "validation/workload_rules.h"
+
+// Kinds that make pods: pkg/registry/apps and pkg/registry/batch of Kubernetes.
+namespace drachma::validation {
+namespace {
+
+using json::Value;
+
+using SpecRule = ErrorList (*)(const Value& spec);
+
+template <SpecRule kRule, NameRule kName>
+ErrorList Create(const Context&, const Value& object) {
+  ErrorList errors =
+      ValidateCoreObjectMeta(object["metadata"], Scope::kNamespaced, kName, "metadata");
+  Append(errors, kRule(object["spec"]));
+  return errors;
+}
+
+template <SpecRule kRule>
+ErrorList Update(const Context&, const Value& object, const Value& old) {
+  ErrorList errors = ValidateCoreObjectMetaUpdate(object["metadata"], old["metadata"], "metadata");
+  Append(errors, kRule(object["spec"]));
+  return errors;
+}
+
+// The same with a selector that never changes.
+template <SpecRule kRule>
+ErrorList UpdateWithSelector(const Context& context, const Value& object, const Value& old) {
+  ErrorList errors = Update<kRule>(context, object, old);
+  Append(errors,
+         ValidateImmutable(object["spec"]["selector"], old["spec"]["selector"], "spec.selector"));
+  return errors;
+}
+
+ErrorList UpdateStatefulSet(const Context& context, const Value& object, const Value& old) {
+  ErrorList errors = Update<ValidateStatefulSetSpec>(context, object, old);
+  for (const std::string_view field :
+       {"selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"}) {
+    Append(errors,
+           ValidateImmutable(object["spec"][field], old["spec"][field], Child("spec", field)));
+  }
+  return errors;
+}
+
+ErrorList UpdateStatus(const Context&, const Value& object, const Value& old) {
+  return ValidateCoreObjectMetaUpdate(object["metadata"], old["metadata"], "metadata");
+}
+
+ErrorList CreateJob(const Context&, const Value& job) {
+  ErrorList errors =
+      ValidateCoreObjectMeta(job["metadata"], Scope::kNamespaced, NameIsDnsSubdomain, "metadata");
+  Append(errors, ValidateJob(job));
+  return errors;
+}
+
+ErrorList UpdateJob(const Context&, const Value& job, const Value& old_job) {
+  ErrorList errors = ValidateCoreObjectMetaUpdate(job["metadata"], old_job["metadata"], "metadata");
+  const Value& spec = job["spec"];
+  const Value& old = old_job["spec"];
+  Append(errors, ValidateJob(job));
+  const bool indexed = spec["completionMode"].AsString() == "Indexed";
+  if (!indexed) {
+    Append(errors, ValidateImmutable(spec["completions"], old["completions"], "spec.completions"));
+  } else if (spec["completions"] != old["completions"] && !spec["completions"].IsNull() &&
+             spec["completions"] != spec["parallelism"]) {
+    errors.push_back(Invalid("spec.completions", ShownInt(spec["completions"].AsInt()),
+                             "can only be modified in tandem with spec.parallelism"));
+  }
+  Append(errors, ValidateImmutable(spec["selector"], old["selector"], "spec.selector"));
+  // Where the pods of a suspended job may go can still be said.
+  Value pod_template = spec["template"];
+  const bool unstarted = old["suspend"].AsBool() && old_job["status"]["startTime"].IsNull() &&
+                         old_job["status"]["active"].AsInt() == 0;
+  if (unstarted && pod_template.IsObject()) {
+    for (const std::string_view field :
+         {"affinity", "nodeSelector", "tolerations", "schedulingGates"}) {
+      TakeOver(pod_template.Edit("spec"), old["template"]["spec"], field);
+    }
+    for (const std::string_view field : {"annotations", "labels"}) {
+      TakeOver(pod_template.Edit("metadata"), old["template"]["metadata"], field);
+    }
+  }
+  Append(errors, ValidateImmutable(pod_template, old["template"], "spec.template"));
+  for (const std::string_view field : {"completionMode", "podFailurePolicy", "backoffLimitPerIndex",
+                                       "managedBy", "successPolicy"}) {
+    Append(errors, ValidateImmutable(spec[field], old[field], Child("spec", field)));
+  }
+  return errors;
+}
+
+// The name of a job is that of the CronJob with eleven more characters.
+constexpr std::size_t kCronJobNameMax = 63 - 11;
+
+ErrorList CreateCronJob(const Context& context, const Value& object) {
+  ErrorList errors = Create<ValidateCronJobSpec, NameIsDnsSubdomain>(context, object);
+  const std::string_view name = object["metadata"]["name"].AsString();
+  if (name.size() > kCronJobNameMax) {
+    errors.push_back(
+        Invalid("metadata.name", ShownText(name), "must be no more than 52 characters"));
+  }
+  return errors;
+}
+
+void PrepareDeploymentUpdate(const Context& context, Value& object, const Value& old) {
+  KeepStatusAndCountGeneration(context, object, old);
+  // Annotations are copied to the ReplicaSets, so their change is one for the controller.
+  if (!SemanticEqual(object["metadata"]["annotations"], old["metadata"]["annotations"])) {
+    object.Edit("metadata").Set("generation", old["metadata"]["generation"].AsInt() + 1);
+  }
+}
+
+void KeepSpecAndLabels(const Context& context, Value& object, const Value& old) {
+  KeepSpec(context, object, old);
+  TakeOver(object.Edit("metadata"), old["metadata"], "labels");
+}
+
+// Labels and a selector by the job's uid, unless the user takes care of them.
+void PrepareJobCreate(const Context& context, Value& job) {
+  ClearStatusAndStartGeneration(context, job);
+  if (job["spec"]["manualSelector"].AsBool()) return;
+  const Value uid = job["metadata"]["uid"].AsString();
+  const Value name = job["metadata"]["name"].AsString();
+  Value& spec = job.Edit("spec");
+  Value& labels = spec.Edit("template").Edit("metadata").Edit("labels");
+  const auto add = [&](std::string_view key, const Value& value) {
+    if (!labels.Has(key)) labels.Set(key, value);
+  };
+  add("batch.kubernetes.io/controller-uid", uid);
+  add("batch.kubernetes.io/job-name", name);
+  add("controller-uid", uid);
+  add("job-name", name);
+  Value& match = spec.Edit("selector").Edit("matchLabels");
+  if (!match.Has("batch.kubernetes.io/controller-uid")) {
+    match.Set("batch.kubernetes.io/controller-uid", uid);
+  }
+}
+
+constexpr std::string_view kApps = "apps";
+constexpr std::string_view kBatch = "batch";
+constexpr std::string_view kStatus = "status";
+
+constexpr Strategy Main(std::string_view group, std::string_view kind,
+                        decltype(Strategy::validate_create) create,
+                        decltype(Strategy::validate_update) update) {
+  return {.group = group,
+          .kind = kind,
+          .prepare_create = ClearStatusAndStartGeneration,
+          .prepare_update = KeepStatusAndCountGeneration,
+          .validate_create = create,
+          .validate_update = update,
+          .reset_fields = kStatus};
+}
+
+constexpr Strategy StatusOf(std::string_view group, std::string_view kind) {
+  return {.group = group,
+          .kind = kind,
+          .subresource = kStatus,
+          .prepare_update = KeepSpec,
+          .validate_update = UpdateStatus,
+          .reset_fields = "spec"};
+}
+
+constexpr Strategy Deployment() {
+  Strategy row = Main(kApps, "Deployment", Create<ValidateDeploymentSpec, NameIsDnsSubdomain>,
+                      UpdateWithSelector<ValidateDeploymentSpec>);
+  row.prepare_update = PrepareDeploymentUpdate;
+  return row;
+}
+constexpr Strategy DeploymentStatus() {
+  Strategy row = StatusOf(kApps, "Deployment");
+  row.prepare_update = KeepSpecAndLabels;
+  row.reset_fields = "spec,metadata.labels";
+  return row;
+}
+constexpr Strategy Job() {
+  Strategy row = Main(kBatch, "Job", CreateJob, UpdateJob);
+  row.prepare_create = PrepareJobCreate;
+  return row;
+}
+
+constexpr Strategy kRows[] = {
+    Deployment(),
+    DeploymentStatus(),
+    Main(kApps, "ReplicaSet", Create<ValidateReplicaSetSpec, NameIsDnsSubdomain>,
+         UpdateWithSelector<ValidateReplicaSetSpec>),
+    StatusOf(kApps, "ReplicaSet"),
+    Main(kApps, "StatefulSet", Create<ValidateStatefulSetSpec, NameIsDnsLabel>, UpdateStatefulSet),
+    StatusOf(kApps, "StatefulSet"),
+    Main(kApps, "DaemonSet", Create<ValidateDaemonSetSpec, NameIsDnsSubdomain>,
+         UpdateWithSelector<ValidateDaemonSetSpec>),
+    StatusOf(kApps, "DaemonSet"),
+    Job(),
+    StatusOf(kBatch, "Job"),
+    Main(kBatch, "CronJob", CreateCronJob, Update<ValidateCronJobSpec>),
+    StatusOf(kBatch, "CronJob"),
+};
+
+}  // namespace
+
+std::span<const Strategy> WorkloadStrategies() { return kRows; }
+
+}  // namespace drachma::validation
