@@ -259,6 +259,7 @@ TEST_F(HttpClientTest, ACancelledStreamTellsNothingMore) {
                        }});
   gone.get_future().wait();
   EXPECT_THAT(lines, ElementsAre("one"));
+  server_.reset();  // before what its handler writes to
 }
 
 TEST_F(HttpClientTest, AnAnswerThatDoesNotComeIsATimeout) {
@@ -271,6 +272,7 @@ TEST_F(HttpClientTest, AnAnswerThatDoesNotComeIsATimeout) {
   client_->Stream({.url = base_, .timeout = std::chrono::milliseconds(50)}, executor_,
                   told.Callbacks());
   EXPECT_EQ(told.end.get_future().get().error().code, Code::kTimeout);
+  server_.reset();  // before what its handler writes to
 }
 
 TEST_F(HttpClientTest, NobodyThereIsUnavailable) {

@@ -46,6 +46,8 @@ int AcceptAnyCertificate(int, X509_STORE_CTX*) { return 1; }
 Status AddChain(SSL_CTX* context, const std::string& pem) {
   const BioPtr bio = ReadBio(pem);
   const X509Ptr own(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  // Has its extensions read now rather than by the first two handshakes at once.
+  if (own != nullptr) X509_check_purpose(own.get(), -1, 0);
   if (own == nullptr || SSL_CTX_use_certificate(context, own.get()) != 1) {
     return TlsError("cannot use the server certificate");
   }
@@ -61,6 +63,7 @@ Status AddClientAuthorities(SSL_CTX* context, const std::string& pem) {
   int count = 0;
   while (X509* next = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     const X509Ptr authority(next);
+    X509_check_purpose(authority.get(), -1, 0);
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
     SSL_CTX_add_client_CA(context, authority.get());
     ++count;
@@ -97,7 +100,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::Make(const TlsServerOptions& opt
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_id_context(context, kAlpnContext, sizeof(kAlpnContext) - 1);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
+                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
   DRA_TRY(AddChain(context, options.certificate_pem));
   const BioPtr bio = ReadBio(options.key_pem);
