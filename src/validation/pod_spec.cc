@@ -318,7 +318,8 @@ ErrorList ValidatePodSpec(const Value& spec, const Value* meta, PodPlace place,
   }
   Append(errors, ValidateVolumes(spec["volumes"], facts, Child(path, "volumes")));
   for (const Value& claim : spec["resourceClaims"].Items()) {
-    facts.claims.emplace(claim["name"].AsString());
+    const std::string_view name = claim["name"].AsString();
+    if (!name.empty()) facts.claims.emplace(name);
   }
   Append(errors, ValidatePodClaims(spec["resourceClaims"], meta, Child(path, "resourceClaims")));
   Append(errors, ValidateContainers(spec["containers"], facts, Child(path, "containers")));

@@ -451,7 +451,10 @@ ErrorList ValidateSliceSpec(const Context& context, const Value& spec, const Val
     }
   }
   Append(errors, ReadSliceNodes(spec, path).errors);
-  if (!spec["sharedCounters"].IsNull() && !spec["devices"].IsNull()) {
+  const auto given = [&](std::string_view field) {
+    return !spec[field].IsNull() || context.sent["spec"][field].IsArray();
+  };
+  if (given("sharedCounters") && given("devices")) {
     errors.push_back(Invalid(path, "\"\"", "only one of `sharedCounters` or `devices` is allowed"));
   }
   const bool advanced = AnyDevice(spec, HasTaints) || AnyDevice(spec, ConsumesCounters) ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -146,8 +147,16 @@ Value Versioned(const Context& context, const Value& object) {
   return converted ? std::move(*converted) : object;
 }
 
+// Upstream filters its hand-written errors through an aggregate, which holds each text once.
+ErrorList Distinct(ErrorList errors) {
+  std::set<std::string> seen;
+  std::erase_if(errors, [&](const FieldError& error) { return !seen.insert(error.Text()).second; });
+  return errors;
+}
+
 ErrorList WithDeclared(const Strategy& strategy, const Context& context, ErrorList errors,
                        const Value& object, const Value* old) {
+  errors = Distinct(std::move(errors));
   const std::string_view version = context.version;
   const bool plain = strategy.subresource.empty() || strategy.subresource == "status";
   if (!plain || !HasDeclarativeRules(strategy.group, version, strategy.kind)) return errors;

@@ -49,6 +49,9 @@ struct Context {
   std::string name;  // of the request; empty for create
   User user;
   std::string now;  // RFC 3339 in seconds, UTC
+  // The object of a create or update as the client wrote it, before decoding: the few rules that
+  // tell an empty list from none look here. Null when there is none (patches, files).
+  json::Value sent;
 
   // Whether a feature gate is on. Unset: every gate is off.
   std::function<bool(std::string_view gate)> enabled;
