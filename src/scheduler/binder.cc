@@ -104,7 +104,7 @@ void Binder::CreateExtendedClaim(const BindingPtr& binding) {
            return;
          }
          const api::AllocationResult& allocation = binding->job.placed.extended->allocation;
-         binding->extended = state_.claims.Assume(*created);
+         binding->extended = state_.claims.AssumeCreated(*created);
          state_.claims.BeginFlight(*binding->extended, allocation);
          state_.claims.EndFlight(ProvisionalUid(*binding->job.pod));
          binding->claims.push_back({.claim = binding->extended, .allocation = allocation});

@@ -37,8 +37,8 @@ void SchedulingQueue::Put(const state::PodPtr& pod, Time now) {
     queued->pod = pod;
     queued->added = now;
     queued->sequence = next_sequence_++;
-    Insert(std::move(queued), Place::kHeld, {});
-    Activate(entries_.find(pod->uid)->second, now);
+    Insert(std::move(queued), Place::kHeld, now);
+    Recheck(pod->uid, now);
     return;
   }
   Entry& entry = found->second;
@@ -85,7 +85,7 @@ std::unique_ptr<QueuedPod> SchedulingQueue::Pop(Time now) {
       return queued;
     }
     Leave(entry);
-    Enter(entry, Place::kHeld, {});
+    Enter(entry, Place::kHeld, now);
   }
 }
 
@@ -109,9 +109,10 @@ void SchedulingQueue::PutFailed(std::unique_ptr<QueuedPod> pod, std::string erro
   Insert(std::move(pod), Place::kBackoff, due);
 }
 
-void SchedulingQueue::PutBack(std::unique_ptr<QueuedPod> pod) {
+void SchedulingQueue::PutPostponed(std::unique_ptr<QueuedPod> pod, Rejectors rejectors, Time now) {
   --pod->attempts;
-  Insert(std::move(pod), Place::kActive, {});
+  pod->rejectors = rejectors;
+  Insert(std::move(pod), Place::kWaiting, now);
 }
 
 void SchedulingQueue::Wake(Rejectors rejectors, const Helps& helps, Time now) {
@@ -124,6 +125,24 @@ void SchedulingQueue::Wake(Rejectors rejectors, const Helps& helps, Time now) {
     Entry& entry = entries_.find(uid)->second;
     Leave(entry);
     Activate(entry, now);
+  }
+}
+
+void SchedulingQueue::WakeOne(std::string_view uid, Rejectors rejectors, Time now) {
+  const auto found = entries_.find(std::string(uid));
+  if (found == entries_.end() || found->second.place != Place::kWaiting ||
+      !found->second.queued->rejectors.Meets(rejectors)) {
+    return;
+  }
+  Leave(found->second);
+  Activate(found->second, now);
+}
+
+void SchedulingQueue::ForEachHeld(
+    const std::function<void(const state::PodView&, const std::string&, Time)>& visit) const {
+  for (const std::string& uid : held_) {
+    const Entry& entry = entries_.find(uid)->second;
+    visit(*entry.queued->pod, entry.hold, entry.due);
   }
 }
 
@@ -215,7 +234,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place, Time due) {
 void SchedulingQueue::Activate(Entry& entry, Time now) {
   entry.hold = hold_ ? hold_(*entry.queued->pod) : std::string();
   if (!entry.hold.empty()) {
-    Enter(entry, Place::kHeld, {});
+    Enter(entry, Place::kHeld, entry.place == Place::kHeld ? entry.due : now);
     return;
   }
   const Time due = BackoffEnd(*entry.queued);

@@ -98,18 +98,24 @@ class SchedulingQueue {
   void PutUnschedulable(std::unique_ptr<QueuedPod> pod, Rejectors rejectors, Time now);
   // Puts back a pod whose attempt or binding failed: it is tried again after its back-off.
   void PutFailed(std::unique_ptr<QueuedPod> pod, std::string error, Time now);
-  // Puts back a pod untouched: its attempt could not begin.
-  void PutBack(std::unique_ptr<QueuedPod> pod);
+  // Puts back a pod whose attempt depends on a write under way: it waits without a back-off.
+  void PutPostponed(std::unique_ptr<QueuedPod> pod, Rejectors rejectors, Time now);
 
   // Wakes the waiting pods kept by one of `rejectors` for which `helps` holds.
   using Helps = std::function<bool(const state::PodView&)>;
   void Wake(Rejectors rejectors, const Helps& helps, Time now);
+
+  // The same for one pod: something of its own changed.
+  void WakeOne(std::string_view uid, Rejectors rejectors, Time now);
 
   // Moves what is due: back-offs that ended, pods that waited longer than unschedulable_max.
   void Advance(Time now);
   // When Advance has something to do next; Time::max() if never.
   [[nodiscard]] Time NextDue() const;
 
+  // Calls `visit` with each held pod, why it is held and since when.
+  void ForEachHeld(
+      const std::function<void(const state::PodView&, const std::string&, Time)>& visit) const;
   // The reason that holds a pod; empty when it is not held.
   [[nodiscard]] std::string HeldBy(std::string_view uid) const;
   [[nodiscard]] state::PodPtr Find(std::string_view uid) const;
@@ -126,7 +132,7 @@ class SchedulingQueue {
   struct Entry {
     std::unique_ptr<QueuedPod> queued;
     Place place = Place::kActive;
-    Time due;          // of a back-off
+    Time due;          // of a back-off; since when it waits or is held
     std::string hold;  // why it is held
   };
   struct ActiveKey {

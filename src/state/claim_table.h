@@ -53,8 +53,11 @@ class ClaimTable {
   ClaimPtr Put(const json::Value& claim);
   // The informer saw it go.
   void Remove(std::string_view key);
-  // The answer of a write of our own.
-  ClaimPtr Assume(const json::Value& claim) { return Put(claim); }
+  // The answer of a write of our own to a claim: counts unless the informer has seen it go or
+  // change since.
+  ClaimPtr Assume(const json::Value& claim);
+  // The answer of a creation of our own, which the informer may not have seen yet.
+  ClaimPtr AssumeCreated(const json::Value& claim) { return Put(claim); }
 
   // The claim "namespace/name", or null.
   [[nodiscard]] ClaimPtr Find(std::string_view key) const;
