@@ -432,6 +432,20 @@ Result<Device> Device::FromJson(const json::Value& value) {
   return reader.Done(device);
 }
 
+Result<std::vector<CounterConsumption>> ConsumptionOf(const json::Value& device) {
+  std::vector<CounterConsumption> consumption;
+  Reader reader(device, "devices");
+  reader.GetList("consumesCounters", consumption, ConsumptionFromJson);
+  return reader.Done(consumption);
+}
+
+Result<StringMap<DeviceCapacity>> CapacityOf(const json::Value& device) {
+  StringMap<DeviceCapacity> capacity;
+  Reader reader(device, "devices");
+  reader.GetMap("capacity", capacity, CapacityFromJson);
+  return reader.Done(capacity);
+}
+
 Result<ResourceSlice> ResourceSlice::FromJson(const json::Value& value) {
   ResourceSlice slice;
   slice.name = value["metadata"]["name"].AsString();

@@ -112,6 +112,10 @@ struct Device {
   [[nodiscard]] static Result<Device> FromJson(const json::Value& value);
 };
 
+// Parts of a device's JSON alone, for code that keeps the tree and reads little of it.
+[[nodiscard]] Result<std::vector<CounterConsumption>> ConsumptionOf(const json::Value& device);
+[[nodiscard]] Result<StringMap<DeviceCapacity>> CapacityOf(const json::Value& device);
+
 struct ResourceSlice {
   std::string name;
   std::string driver;

@@ -1,0 +1,474 @@
+#include "allocator/bounds.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "allocator/search.h"
+
+namespace drachma::allocator {
+namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
+// Values of an attribute that are tried one by one; with more, counting says nothing.
+constexpr std::size_t kValuesMax = 256;
+
+// Maximum flow by shortest augmenting paths; the graphs are small and the flows below a few
+// hundred.
+class FlowNetwork {
+ public:
+  explicit FlowNetwork(std::size_t nodes) : edges_of_(nodes) {}
+
+  void Add(std::uint32_t from, std::uint32_t to, std::int64_t capacity) {
+    if (capacity <= 0) return;
+    edges_of_[from].push_back(static_cast<std::uint32_t>(edges_.size()));
+    edges_.push_back({to, capacity});
+    edges_of_[to].push_back(static_cast<std::uint32_t>(edges_.size()));
+    edges_.push_back({from, 0});
+  }
+
+  std::int64_t Max(std::uint32_t source, std::uint32_t sink) {
+    std::int64_t total = 0;
+    while (const std::int64_t more = Augment(source, sink)) total += more;
+    return total;
+  }
+
+  // After Max: the nodes on the source's side of a smallest cut.
+  [[nodiscard]] bool Reached(std::uint32_t node) const { return by_[node] != kUnseen; }
+
+ private:
+  struct Edge {
+    std::uint32_t to;
+    std::int64_t capacity;
+  };
+  static constexpr std::uint32_t kUnseen = ~std::uint32_t{0};
+  static constexpr std::uint32_t kSource = kUnseen - 1;
+
+  std::int64_t Augment(std::uint32_t source, std::uint32_t sink) {
+    by_.assign(edges_of_.size(), kUnseen);
+    by_[source] = kSource;
+    std::vector<std::uint32_t> queue = {source};
+    for (std::size_t i = 0; i < queue.size() && by_[sink] == kUnseen; ++i) {
+      for (const std::uint32_t e : edges_of_[queue[i]]) {
+        if (edges_[e].capacity == 0 || by_[edges_[e].to] != kUnseen) continue;
+        by_[edges_[e].to] = e;
+        queue.push_back(edges_[e].to);
+      }
+    }
+    if (by_[sink] == kUnseen) return 0;
+    std::int64_t amount = kUnlimited;
+    for (std::uint32_t n = sink; n != source; n = edges_[by_[n] ^ 1].to) {
+      amount = std::min(amount, edges_[by_[n]].capacity);
+    }
+    for (std::uint32_t n = sink; n != source; n = edges_[by_[n] ^ 1].to) {
+      edges_[by_[n]].capacity -= amount;
+      edges_[by_[n] ^ 1].capacity += amount;
+    }
+    return amount;
+  }
+
+  std::vector<Edge> edges_;
+  std::vector<std::vector<std::uint32_t>> edges_of_;
+  std::vector<std::uint32_t> by_;
+};
+
+}  // namespace
+
+Bounds::Bounds(Attempt& attempt, const Kinds& kinds, const std::vector<Demand>& demands)
+    : attempt_(attempt), kinds_(kinds), demands_(demands) {}
+
+// What is still to be found. Requests with admin access compete with nobody and are left out.
+std::vector<Bounds::Want> Bounds::Remaining(const Place& place) const {
+  const Problem::Impl& problem = attempt_.problem();
+  std::vector<Want> wants;
+  for (std::uint32_t c = place.claim; c < problem.claims.size(); ++c) {
+    const auto& requests = problem.plans_by_claim[c].requests;
+    for (std::uint32_t r = c == place.claim ? place.request : 0; r < requests.size(); ++r) {
+      Want want{.plans = requests[r].plans, .claim = c};
+      const bool current = c == place.claim && r == place.request;
+      if (current && place.chosen) want.plans = {place.plan};
+      want.devices = kUnlimited;
+      for (const std::uint32_t plan : want.plans) {
+        want.devices = std::min(want.devices, demands_[plan].devices);
+      }
+      if (current && place.chosen) {
+        want.devices -= place.device;
+        want.start = place.start;
+      }
+      if (want.devices <= 0 || problem.plans[want.plans[0]].admin) continue;
+      wants.push_back(std::move(want));
+    }
+  }
+  return wants;
+}
+
+void Bounds::CollectGroups() {
+  groups_.clear();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> index;  // kind, block
+  for (const std::uint32_t position : kinds_.positions()) {
+    if (attempt_.Busy(position)) continue;
+    const bool shared = attempt_.AllowsMultiple(position);
+    const std::uint32_t block = kinds_.BlockOf(position);
+    if (!shared) {
+      const auto [place, added] =
+          index.emplace(std::pair(kinds_.KindOf(position), block), groups_.size());
+      if (!added) {
+        groups_[place->second].positions.push_back(position);
+        continue;
+      }
+    }
+    groups_.push_back(
+        {.position = position, .block = block, .shared = shared, .positions = {position}});
+  }
+}
+
+// Whether the request could take the device in the present state.
+bool Bounds::Usable(std::uint32_t plan_index, std::uint32_t position) {
+  const RequestPlan& plan = attempt_.plan(plan_index);
+  if (attempt_.Selectable(plan, position) != Verdict::kYes || !attempt_.FeaturesAllow(position) ||
+      !attempt_.TaintsTolerated(plan, position) ||
+      attempt_.HasCapacity(plan_index, position, Attempt::CapacityUse::kCurrent) != Verdict::kYes) {
+    return false;
+  }
+  for (const ConstraintUse& use : plan.constraints) {
+    if (!attempt_.Admits(plan.claim, use.constraint, attempt_.ValueOf(use, position))) return false;
+  }
+  if (attempt_.AllowsMultiple(position) && attempt_.InShare(position)) return true;
+  const std::uint32_t pool = attempt_.view().SliceAt(position).pool;
+  for (const CounterUse& use : attempt_.UsesOf(position)) {
+    if (attempt_.Consumed(pool)[use.counter] + use.amount > attempt_.Available(pool)[use.counter]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// How many devices of the block can be taken together at most, when `users` are the groups that
+// anybody wants: every one of them takes at least the smallest amount of each counter.
+std::int64_t Bounds::BlockLimit(std::uint32_t block,
+                                const std::vector<std::uint32_t>& users) const {
+  const Kinds::Block& counters = kinds_.blocks()[block];
+  std::int64_t limit = kUnlimited;
+  for (const std::uint32_t counter : counters.counters) {
+    Amount smallest = -1;
+    for (const std::uint32_t group : users) {
+      Amount taken = 0;
+      for (const CounterUse& use : attempt_.UsesOf(groups_[group].position)) {
+        if (use.counter == counter) taken = use.amount;
+      }
+      smallest = smallest < 0 ? taken : std::min(smallest, taken);
+    }
+    if (smallest <= 0) continue;
+    const Amount free =
+        attempt_.Available(counters.pool)[counter] - attempt_.Consumed(counters.pool)[counter];
+    limit = std::min(
+        limit,
+        free <= 0 ? 0 : static_cast<std::int64_t>(std::min<Amount>(free / smallest, kUnlimited)));
+  }
+  return limit;
+}
+
+// How many shares of a device there can be, when `plans` are the requests that want it.
+std::int64_t Bounds::ShareLimit(std::uint32_t position, const std::vector<std::uint32_t>& plans) {
+  std::int64_t limit = kUnlimited;
+  const Capacities& capacities = attempt_.CapacitiesOf(position);
+  const ShareState* share = attempt_.FindShare(position);
+  std::size_t index = 0;
+  for (const auto& [name, capacity] : capacities) {
+    Amount smallest = -1;
+    Amount free = 0;
+    for (const std::uint32_t plan : plans) {
+      const Consumption& consumption = attempt_.ConsumptionOf(plan, position);
+      if (index >= consumption.amounts.size()) continue;
+      const Amount amount = consumption.amounts[index];
+      smallest = smallest < 0 ? amount : std::min(smallest, amount);
+      free = consumption.values[index];
+    }
+    const auto& taken = attempt_.BaseUsage(position).consumed;
+    if (const auto found = taken.find(name); found != taken.end()) free -= found->second;
+    if (share != nullptr) free -= share->consumed[index];
+    if (smallest > 0) {
+      limit = std::min(
+          limit,
+          free <= 0 ? 0 : static_cast<std::int64_t>(std::min<Amount>(free / smallest, kUnlimited)));
+    }
+    ++index;
+  }
+  return limit;
+}
+
+std::vector<std::string> Bounds::NamesOf(const std::vector<Want>& wants) const {
+  std::vector<std::string> names;
+  for (const Want& want : wants) {
+    const RequestPlan& plan = attempt_.plan(want.plans[0]);
+    const api::ResourceClaim& claim = attempt_.problem().claims[plan.claim];
+    names.push_back(claim.Ref() + " " + claim.requests[plan.request].name);
+  }
+  return names;
+}
+
+// Wants on the left, groups in the middle, blocks on the right: every want needs its number of
+// devices, a device serves one want (a shared one each want once), a block no more than its limit.
+std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants) {
+  const std::size_t blocks = kinds_.blocks().size();
+  std::vector<std::vector<std::uint32_t>> users(blocks);
+  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+    const bool wanted = std::ranges::any_of(edges_, [&](const auto& row) { return row[g] != 0; });
+    if (wanted && groups_[g].block != Kinds::kNone && !groups_[g].shared) {
+      users[groups_[g].block].push_back(g);
+    }
+  }
+  const auto want_node = [](std::size_t w) { return static_cast<std::uint32_t>(2 + w); };
+  const auto group_node = [&](std::size_t g) {
+    return static_cast<std::uint32_t>(2 + wants.size() + g);
+  };
+  const auto block_node = [&](std::size_t b) {
+    return static_cast<std::uint32_t>(2 + wants.size() + groups_.size() + b);
+  };
+  FlowNetwork network(2 + wants.size() + groups_.size() + blocks);
+  std::int64_t needed = 0;
+  for (std::size_t w = 0; w < wants.size(); ++w) {
+    needed += wants[w].devices;
+    network.Add(0, want_node(w), wants[w].devices);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (edges_[w][g] == 0) continue;
+      const auto& positions = groups_[g].positions;
+      const auto usable = positions.end() - std::ranges::lower_bound(positions, wants[w].start);
+      network.Add(want_node(w), group_node(g), usable);
+    }
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    std::int64_t capacity = static_cast<std::int64_t>(group.positions.size());
+    if (group.shared) {
+      std::vector<std::uint32_t> plans;
+      for (std::size_t w = 0; w < wants.size(); ++w) {
+        if (edges_[w][g] != 0) {
+          plans.insert(plans.end(), wants[w].plans.begin(), wants[w].plans.end());
+        }
+      }
+      capacity = ShareLimit(group.position, plans);
+    }
+    const bool limited = group.block != Kinds::kNone && !group.shared;
+    network.Add(group_node(g), limited ? block_node(group.block) : 1, capacity);
+  }
+  for (std::size_t b = 0; b < blocks; ++b) {
+    if (!users[b].empty()) {
+      network.Add(block_node(b), 1, BlockLimit(static_cast<std::uint32_t>(b), users[b]));
+    }
+  }
+  const std::int64_t found = network.Max(0, 1);
+  if (found >= needed) return std::nullopt;
+  // The wants on the source's side of the cut are those that compete for too little.
+  Shortage shortage{.kind = Shortage::Kind::kDevices, .requests = {}, .what = {}};
+  std::vector<Want> competing;
+  for (std::size_t w = 0; w < wants.size(); ++w) {
+    if (!network.Reached(want_node(w))) continue;
+    competing.push_back(wants[w]);
+    shortage.needed += wants[w].devices;
+  }
+  shortage.available = shortage.needed - (needed - found);
+  shortage.requests = NamesOf(competing);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    if (!users[b].empty() && network.Reached(block_node(b))) {
+      shortage.kind = Shortage::Kind::kCounter;
+      const Kinds::Block& block = kinds_.blocks()[b];
+      shortage.what = attempt_.view().pools[block.pool]->sets[block.sets[0]].name;
+    }
+  }
+  for (std::size_t g = 0; g < groups_.size() && shortage.kind == Shortage::Kind::kDevices; ++g) {
+    if (groups_[g].shared && network.Reached(group_node(g))) {
+      shortage.kind = Shortage::Kind::kCapacity;
+    }
+  }
+  return shortage;
+}
+
+// Over all blocks, a counter of one name must hold the sum of what the wants take at least.
+std::optional<Shortage> Bounds::Counters(const std::vector<Want>& wants) {
+  if (kinds_.blocks().empty()) return std::nullopt;
+  std::map<std::string_view, Amount> needed;
+  for (std::size_t w = 0; w < wants.size(); ++w) {
+    std::map<std::string_view, Amount> least;
+    bool first = true;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (edges_[w][g] == 0) continue;
+      std::map<std::string_view, Amount> taken;
+      if (!groups_[g].shared && groups_[g].block != Kinds::kNone) {
+        const PoolView& pool =
+            *attempt_.view().pools[attempt_.view().SliceAt(groups_[g].position).pool];
+        for (const CounterUse& use : attempt_.UsesOf(groups_[g].position)) {
+          taken[pool.counter_names[use.counter]] += use.amount;
+        }
+      }
+      if (first) {
+        least = std::move(taken);
+        first = false;
+        continue;
+      }
+      for (auto entry = least.begin(); entry != least.end();) {
+        const auto other = taken.find(entry->first);
+        if (other == taken.end()) {
+          entry = least.erase(entry);
+        } else {
+          entry->second = std::min(entry->second, other->second);
+          ++entry;
+        }
+      }
+    }
+    for (const auto& [name, amount] : least) needed[name] += amount * wants[w].devices;
+  }
+  std::map<std::string_view, Amount> free;
+  for (const Kinds::Block& block : kinds_.blocks()) {
+    const PoolView& pool = *attempt_.view().pools[block.pool];
+    for (const std::uint32_t counter : block.counters) {
+      const Amount left =
+          attempt_.Available(block.pool)[counter] - attempt_.Consumed(block.pool)[counter];
+      if (left > 0) free[pool.counter_names[counter]] += left;
+    }
+  }
+  for (const auto& [name, amount] : needed) {
+    if (amount <= free[name]) continue;
+    constexpr Amount kUnit = 1'000'000'000;
+    return Shortage{.kind = Shortage::Kind::kCounter,
+                    .requests = NamesOf(wants),
+                    .what = std::string(name),
+                    .needed = static_cast<std::int64_t>(amount / kUnit),
+                    .available = static_cast<std::int64_t>(free[name] / kUnit)};
+  }
+  return std::nullopt;
+}
+
+// A matchAttribute without a device yet: some value must suffice for all requests it covers.
+std::optional<Shortage> Bounds::Match(const std::vector<Want>& wants) {
+  const Problem::Impl& problem = attempt_.problem();
+  for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
+    const auto& constraints = problem.plans_by_claim[c].constraints;
+    for (std::uint32_t i = 0; i < constraints.size(); ++i) {
+      if (constraints[i].distinct || !attempt_.constraint(c, i).empty()) continue;
+      // By want: the column under which the constraint covers all its plans.
+      std::vector<std::optional<ColumnIndex>> column(wants.size());
+      std::int64_t covered = 0;
+      for (std::size_t w = 0; w < wants.size(); ++w) {
+        if (wants[w].claim != c || wants[w].plans.size() != 1) continue;
+        for (const ConstraintUse& use : attempt_.plan(wants[w].plans[0]).constraints) {
+          if (use.constraint == i) column[w] = use.column;
+        }
+        if (column[w]) covered += wants[w].devices;
+      }
+      if (covered < 2) continue;
+      std::set<std::uint32_t> values;
+      const auto elements = [&](ColumnIndex at, std::size_t g) {
+        const ValueId value = attempt_.ValueOf({.column = at}, groups_[g].position);
+        return problem.table->memo.ValueAt(value).elements;
+      };
+      for (std::size_t w = 0; w < wants.size(); ++w) {
+        for (std::size_t g = 0; column[w] && g < groups_.size(); ++g) {
+          if (edges_[w][g] == 0) continue;
+          for (const std::uint32_t element : elements(*column[w], g)) values.insert(element);
+        }
+      }
+      if (values.size() > kValuesMax) continue;
+      const auto all_edges = edges_;
+      bool possible = false;
+      std::int64_t best = 0;
+      for (const std::uint32_t value : values) {
+        for (std::size_t w = 0; w < wants.size(); ++w) {
+          for (std::size_t g = 0; column[w] && g < groups_.size(); ++g) {
+            const auto own = elements(*column[w], g);
+            edges_[w][g] =
+                all_edges[w][g] != 0 && std::ranges::find(own, value) != own.end() ? 1 : 0;
+          }
+        }
+        const auto shortage = Flow(wants);
+        possible = !shortage;
+        if (possible) break;
+        best = std::max(best, covered - (shortage->needed - shortage->available));
+      }
+      edges_ = all_edges;
+      if (!possible) {
+        return Shortage{.kind = Shortage::Kind::kMatch,
+                        .requests = NamesOf(wants),
+                        .what = constraints[i].attribute,
+                        .needed = covered,
+                        .available = best};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// distinctAttribute: the requests it covers need as many different values.
+std::optional<Shortage> Bounds::Distinct(const std::vector<Want>& wants) {
+  const Problem::Impl& problem = attempt_.problem();
+  if (problem.features().list_type_attributes) return std::nullopt;
+  for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
+    const auto& constraints = problem.plans_by_claim[c].constraints;
+    for (std::uint32_t i = 0; i < constraints.size(); ++i) {
+      if (!constraints[i].distinct) continue;
+      std::map<ValueId, std::uint32_t> values;
+      std::vector<std::pair<std::uint32_t, ValueId>> pairs;
+      std::int64_t needed = 0;
+      for (std::uint32_t w = 0; w < wants.size(); ++w) {
+        if (wants[w].claim != c || wants[w].plans.size() != 1) continue;
+        for (const ConstraintUse& use : attempt_.plan(wants[w].plans[0]).constraints) {
+          if (use.constraint != i) continue;
+          needed += wants[w].devices;
+          for (std::size_t g = 0; g < groups_.size(); ++g) {
+            if (edges_[w][g] == 0) continue;
+            const ValueId value = attempt_.ValueOf(use, groups_[g].position);
+            values.emplace(value, static_cast<std::uint32_t>(values.size()));
+            pairs.emplace_back(w, value);
+          }
+        }
+      }
+      FlowNetwork network(2 + wants.size() + values.size());
+      std::ranges::sort(pairs);
+      pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+      const auto value_node = [&](ValueId value) {
+        return static_cast<std::uint32_t>(2 + wants.size() + values.at(value));
+      };
+      std::set<std::uint32_t> sources;
+      for (const auto& [w, value] : pairs) {
+        if (sources.insert(w).second) network.Add(0, 2 + w, wants[w].devices);
+        network.Add(2 + w, value_node(value), 1);
+      }
+      for (const auto& [value, number] : values) network.Add(value_node(value), 1, 1);
+      const std::int64_t found = network.Max(0, 1);
+      if (found < needed) {
+        return Shortage{.kind = Shortage::Kind::kDistinct,
+                        .requests = NamesOf(wants),
+                        .what = constraints[i].attribute,
+                        .needed = needed,
+                        .available = found};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Shortage> Bounds::FirstShortage(const Place& place) {
+  const std::vector<Want> wants = Remaining(place);
+  if (wants.empty()) return std::nullopt;
+  CollectGroups();
+  edges_.assign(wants.size(), std::vector<char>(groups_.size(), 0));
+  for (std::size_t w = 0; w < wants.size(); ++w) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      edges_[w][g] =
+          std::ranges::any_of(wants[w].plans,
+                              [&](std::uint32_t plan) { return Usable(plan, groups_[g].position); })
+              ? 1
+              : 0;
+    }
+  }
+  if (auto shortage = Flow(wants)) return shortage;
+  if (auto shortage = Counters(wants)) return shortage;
+  if (auto shortage = Match(wants)) return shortage;
+  return Distinct(wants);
+}
+
+bool Bounds::MayComplete(const Place& place) { return !FirstShortage(place); }
+
+}  // namespace drachma::allocator

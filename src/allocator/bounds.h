@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "allocator/attempt.h"
+#include "allocator/kinds.h"
+#include "allocator/outcome.h"
+
+// Counting: conditions that every solution meets. Private to this folder.
+namespace drachma::allocator {
+
+struct Demand;
+struct Place;
+
+class Bounds {
+ public:
+  Bounds(Attempt& attempt, const Kinds& kinds, const std::vector<Demand>& demands);
+
+  // Whether what remains from `place` on may be possible in the present state.
+  [[nodiscard]] bool MayComplete(const Place& place);
+  // The condition that is not met, for reasons; nothing when all are.
+  [[nodiscard]] std::optional<Shortage> FirstShortage(const Place& place);
+
+ private:
+  // Requests that can use the same devices, together.
+  struct Want {
+    std::vector<std::uint32_t> plans;  // one of its requests' alternatives
+    std::int64_t devices = 0;
+    std::uint32_t requests = 1;
+    std::uint32_t start = 0;
+    std::uint32_t claim = 0;
+  };
+  // Free devices of one kind and block.
+  struct Group {
+    std::uint32_t position = 0;  // one that stands for all
+    std::uint32_t block = Kinds::kNone;
+    bool shared = false;
+    std::vector<std::uint32_t> positions;
+  };
+
+  [[nodiscard]] std::vector<Want> Remaining(const Place& place) const;
+  void CollectGroups();
+  [[nodiscard]] bool Usable(std::uint32_t plan, std::uint32_t position);
+  [[nodiscard]] std::optional<Shortage> Flow(const std::vector<Want>& wants);
+  [[nodiscard]] std::optional<Shortage> Counters(const std::vector<Want>& wants);
+  [[nodiscard]] std::optional<Shortage> Match(const std::vector<Want>& wants);
+  [[nodiscard]] std::optional<Shortage> Distinct(const std::vector<Want>& wants);
+  [[nodiscard]] std::int64_t BlockLimit(std::uint32_t block,
+                                        const std::vector<std::uint32_t>& users) const;
+  [[nodiscard]] std::int64_t ShareLimit(std::uint32_t position,
+                                        const std::vector<std::uint32_t>& plans);
+  [[nodiscard]] std::vector<std::string> NamesOf(const std::vector<Want>& wants) const;
+
+  Attempt& attempt_;
+  const Kinds& kinds_;
+  const std::vector<Demand>& demands_;
+  std::vector<Group> groups_;
+  // edges_[want][group]: whether the want can use the group's devices now.
+  std::vector<std::vector<char>> edges_;
+};
+
+}  // namespace drachma::allocator
