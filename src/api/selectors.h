@@ -17,6 +17,9 @@ struct LabelRequirement {
   enum class Operator : std::uint8_t {
     kIn,
     kNotIn,
+    kEquals,
+    kDoubleEquals,  // the same, but it shows in ToString
+    kNotEquals,
     kExists,
     kDoesNotExist,
     kGreaterThan,
@@ -27,6 +30,7 @@ struct LabelRequirement {
   std::vector<std::string> values;
 
   [[nodiscard]] bool Matches(const json::Value& labels) const;
+  [[nodiscard]] std::string ToString() const;
 };
 
 // A label selector; without requirements it matches everything. A value type.
@@ -38,8 +42,8 @@ class LabelSelector {
   // Of a metav1.LabelSelector; a null value matches nothing, an empty one everything.
   // ERRORS: kBadRequest for an operator that is none.
   [[nodiscard]] static Result<LabelSelector> FromObject(const json::Value& selector);
-  // Of a plain map of labels (ReplicationController, Service); null and {} match nothing… as the
-  // callers of upstream's SelectorFromSet want it: everything.
+  // Of a plain map of labels (ReplicationController, Service): SelectorFromSet, for which null and
+  // {} match everything.
   [[nodiscard]] static LabelSelector FromMap(const json::Value& labels);
 
   // `labels` is the object metadata.labels, or null.
@@ -68,9 +72,9 @@ class FieldSelector {
   // understand 'x'").
   [[nodiscard]] static Result<FieldSelector> Parse(std::string_view text);
 
-  // Checks that the kind knows each label and resolves their paths.
-  // ERRORS: kBadRequest `"x" is not a known field selector: only "metadata.name", …` as the kind's
-  // conversion function says it.
+  // Checks that the kind knows each label and finds its path.
+  // ERRORS: kBadRequest with the text of the kind's conversion function ("field label not
+  // supported: x", `"x" is not a known field selector: only "metadata.name", …`).
   [[nodiscard]] Status Resolve(const KindInfo& kind, std::string_view version);
   // REQUIRES: resolved (or only metadata.name and metadata.namespace).
   [[nodiscard]] bool Matches(const json::Value& object) const;
