@@ -28,6 +28,18 @@ void Core::AddHandler(std::string key, Handler handler) {
   handlers_[std::move(key)] = std::move(handler);
 }
 
+void Core::AddAuthorizer(std::shared_ptr<Authorizer> authorizer) {
+  options_.authorizers.push_back(std::move(authorizer));
+}
+
+void Core::AddAdmission(std::shared_ptr<AdmissionPlugin> plugin) {
+  options_.admission.push_back(std::move(plugin));
+}
+
+void Core::AddWebhook(std::shared_ptr<AsyncAdmission> webhook) {
+  options_.webhooks.push_back(std::move(webhook));
+}
+
 bool Core::GateOn(std::string_view name) const {
   for (const api::GateInfo& info : api::AllGates()) {
     if (info.name == name) return options_.gates.On(info.gate);
@@ -57,6 +69,8 @@ std::uint16_t VerbBit(client::Verb verb) {
 
 Attributes Core::AttributesOf(const ApiRequest& request) {
   const client::Request& call = request.call;
+  // A namespace counts as inside itself, so that roles in it may speak of it.
+  const bool is_namespace = call.resource.group.empty() && call.resource.plural == "namespaces";
   return {.user = request.user,
           .verb = std::string(kVerbNames[static_cast<std::size_t>(call.verb)]),
           .is_resource = true,
@@ -64,7 +78,7 @@ Attributes Core::AttributesOf(const ApiRequest& request) {
           .version = call.resource.version,
           .resource = call.resource.plural,
           .subresource = call.subresource,
-          .ns = call.ns,
+          .ns = is_namespace ? call.name : call.ns,
           .name = call.name,
           .field_selector = call.field_selector,
           .label_selector = call.label_selector};
@@ -121,10 +135,10 @@ void Core::Handle(ApiRequest request, Done done) {
     done(std::unexpected(std::move(kind.error())));
     return;
   }
-  Route(std::move(request), *kind, std::move(done));
+  Dispatch(std::move(request), *kind, std::move(done));
 }
 
-void Core::Route(ApiRequest request, const KindPtr& kind, Done done) {
+void Core::Dispatch(ApiRequest request, const KindPtr& kind, Done done) {
   const client::Request& call = request.call;
   const std::string key =
       fmt::format("{}/{}/{}", call.resource.group, call.resource.plural, call.subresource);

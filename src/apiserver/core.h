@@ -122,6 +122,8 @@ class Core final : public ObjectReader {
 
   // Answers any request but a watch.
   void Handle(ApiRequest request, Done done);
+  // The same for a request of `kind` that has been authorised.
+  void Dispatch(ApiRequest request, const KindPtr& kind, Done done);
 
   // Whether the request may be made. ERRORS: kForbidden with upstream's text.
   [[nodiscard]] Status Authorize(const Attributes& attributes) const;
@@ -152,7 +154,14 @@ class Core final : public ObjectReader {
   void ForEach(std::string_view group, std::string_view plural, std::string_view ns,
                const std::function<void(const json::Value&)>& visit) const override;
 
-  [[nodiscard]] store::Store& store() { return store_; }
+  // Parts that read the registry themselves and so are made after it. Before the first request.
+  void AddAuthorizer(std::shared_ptr<Authorizer> authorizer);
+  void AddAdmission(std::shared_ptr<AdmissionPlugin> plugin);
+  void AddWebhook(std::shared_ptr<AsyncAdmission> webhook);
+  // Nothing that is still under way comes back to this object: before the store is closed.
+  void Shutdown() { self_.reset(); }
+
+  [[nodiscard]] store::Store& store() const { return store_; }
   [[nodiscard]] KindTable& kinds() { return kinds_; }
   [[nodiscard]] const KindTable& kinds() const { return kinds_; }
   [[nodiscard]] const api::FeatureGates& gates() const { return options_.gates; }
@@ -170,7 +179,6 @@ class Core final : public ObjectReader {
   void AddHandler(std::string key, Handler handler);
 
  private:
-  void Route(ApiRequest request, const KindPtr& kind, Done done);
   void Create(ApiRequest request, const KindPtr& kind, Done done);
   void Update(ApiRequest request, const KindPtr& kind, Done done);
   void Patch(ApiRequest request, const KindPtr& kind, Done done);

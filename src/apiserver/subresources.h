@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "apiserver/core.h"
 
@@ -15,6 +17,11 @@ void RegisterScale(Core& core);
 void RegisterPodSubresources(Core& core);
 void RegisterEviction(Core& core);
 void RegisterReviews(Core& core);
+
+class ServiceAccountTokens;
+// serviceaccounts/NAME/token and tokenreviews; `others` know further tokens.
+void RegisterTokens(Core& core, std::shared_ptr<ServiceAccountTokens> tokens,
+                    std::vector<std::shared_ptr<Authenticator>> others);
 
 // Updates one object by `transform` without its strategy, as the server itself: the answer is the
 // stored object. ERRORS: kNotFound, kConflict, those of the transform.

@@ -1,0 +1,479 @@
+#include "apiserver/http_front.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <utility>
+
+#include "apiserver/discovery.h"
+#include "apiserver/http_identity.h"
+#include "apiserver/http_metrics.h"
+#include "apiserver/http_watch.h"
+#include "apiserver/negotiate.h"
+#include "apiserver/render.h"
+#include "apiserver/status.h"
+#include "json/json.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using net::HttpRequest;
+using net::HttpResponder;
+using net::HttpResponse;
+using net::SharedBytes;
+
+constexpr int kRetryAfterSeconds = 1;
+constexpr Duration kTimeoutSweep = std::chrono::seconds(1);
+
+bool IsHealthPath(std::string_view path) {
+  for (const std::string_view prefix : {"/healthz", "/livez", "/readyz"}) {
+    if (path == prefix || path.starts_with(fmt::format("{}/", prefix))) return true;
+  }
+  return false;
+}
+
+bool IsMutating(std::string_view method) {
+  return method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE";
+}
+
+HttpResponse JsonResponse(int status, std::string body) {
+  return {.status = status,
+          .headers = {{"Cache-Control", "no-cache, private"}, {"Content-Type", "application/json"}},
+          .body = {net::Share(std::move(body))}};
+}
+
+HttpResponse TextResponse(int status, std::string body) {
+  return {.status = status,
+          .headers = {{"Cache-Control", "no-cache, private"},
+                      {"Content-Type", "text/plain; charset=utf-8"},
+                      {"X-Content-Type-Options", "nosniff"}},
+          .body = {net::Share(std::move(body))}};
+}
+
+// Errors are read by people first: they are indented as upstream's are for curl.
+HttpResponse ErrorResponse(const Error& error) {
+  HttpResponse response =
+      JsonResponse(HttpStatus(error.code), json::WritePretty(StatusOf(error), 2) + "\n");
+  const int retry_after = error.code == Code::kTooManyRequests && error.retry_after_seconds == 0
+                              ? kRetryAfterSeconds
+                              : error.retry_after_seconds;
+  if (retry_after > 0) response.headers.Add("Retry-After", std::to_string(retry_after));
+  return response;
+}
+
+// A Warning header's text in quotes (RFC 7234): 299 is "miscellaneous persistent warning".
+std::string WarningHeader(std::string_view text) {
+  std::string quoted = "299 - \"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return quoted + '"';
+}
+
+// One request on its way through the core. Answers once.
+class Exchange {
+ public:
+  Exchange(HttpRequest request, std::shared_ptr<HttpResponder> responder, HttpMetrics& metrics,
+           Duration started)
+      : request_(std::move(request)),
+        responder_(std::move(responder)),
+        metrics_(metrics),
+        started_(started),
+        mutating_(IsMutating(request_.method)) {
+    InFlight().fetch_add(1);
+  }
+  ~Exchange() { InFlight().fetch_sub(1); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  [[nodiscard]] const HttpRequest& request() const { return request_; }
+  HttpRequest& request() { return request_; }
+  [[nodiscard]] Duration started() const { return started_; }
+  [[nodiscard]] bool answered() const { return responder_ == nullptr; }
+  RequestLabels labels;
+
+  void Answer(HttpResponse response, const std::vector<std::string>& warnings = {}) {
+    if (responder_ == nullptr) return;
+    for (const std::string& warning : warnings) {
+      response.headers.Add("Warning", WarningHeader(warning));
+    }
+    std::size_t bytes = 0;
+    for (const SharedBytes& part : response.body) bytes += part->size();
+    if (bytes > HttpFront::kGzipBytesMin && net::AcceptsGzip(request_.headers)) {
+      response.body = {net::Share(net::Gzip(response.body))};
+      response.headers.Set("Content-Encoding", "gzip");
+      response.headers.Add("Vary", "Accept-Encoding");
+    }
+    const double seconds =
+        std::chrono::duration<double>(RealClock().Monotonic() - started_).count();
+    if (labels.verb.empty()) labels.verb = request_.method;
+    metrics_.Count(labels, response.status, seconds);
+    std::exchange(responder_, nullptr)->Respond(std::move(response));
+  }
+  void Answer(const Error& error, const std::vector<std::string>& warnings = {}) {
+    Answer(ErrorResponse(error), warnings);
+  }
+  // For watches, which answer by themselves.
+  std::shared_ptr<HttpResponder> TakeResponder() { return std::exchange(responder_, nullptr); }
+  [[nodiscard]] const std::shared_ptr<HttpResponder>& responder() const { return responder_; }
+
+ private:
+  std::atomic<int>& InFlight() {
+    return mutating_ ? metrics_.writes_in_flight : metrics_.reads_in_flight;
+  }
+
+  HttpRequest request_;
+  std::shared_ptr<HttpResponder> responder_;
+  HttpMetrics& metrics_;
+  const Duration started_;
+  const bool mutating_;
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+// The verb of a request for a resource. ERRORS: kMethodNotAllowed.
+Result<client::Verb> VerbOf(const HttpRequest& request, const RequestPath& path,
+                            const Query& query) {
+  using client::Verb;
+  const bool named = !path.name.empty();
+  const std::string& method = request.method;
+  if (method == "GET" || method == "HEAD") {
+    if (QueryFlag(query, "watch") && path.subresource.empty()) return Verb::kWatch;
+    return named ? Verb::kGet : Verb::kList;
+  }
+  if (method == "POST" && (!named || !path.subresource.empty())) return Verb::kCreate;
+  if (method == "PUT" && named) return Verb::kUpdate;
+  if (method == "PATCH" && named) return Verb::kPatch;
+  if (method == "DELETE") return named ? Verb::kDelete : Verb::kDeleteCollection;
+  return std::unexpected(MethodNotAllowedError());
+}
+
+Result<client::PatchType> PatchTypeOf(const std::string& content_type) {
+  using client::PatchType;
+  static constexpr std::pair<std::string_view, PatchType> kTypes[] = {
+      {"application/json-patch+json", PatchType::kJson},
+      {"application/merge-patch+json", PatchType::kMerge},
+      {"application/strategic-merge-patch+json", PatchType::kStrategicMerge},
+      {"application/apply-patch+yaml", PatchType::kApply},
+  };
+  for (const auto& [name, type] : kTypes) {
+    if (name == content_type) return type;
+  }
+  return Fail(Code::kUnsupportedMediaType, "415: Unsupported Media Type");
+}
+
+IncludeObject IncludeOf(const Query& query) {
+  const std::string* include = QueryValue(query, "includeObject");
+  if (include != nullptr && *include == "None") return IncludeObject::kNone;
+  if (include != nullptr && *include == "Object") return IncludeObject::kObject;
+  return IncludeObject::kMetadata;
+}
+
+// People's tools get indented text without asking (upstream's isPrettyPrint).
+Accepted::Pretty PrettyOf(const HttpRequest& request, const Query& query) {
+  if (QueryValue(query, "pretty") != nullptr) {
+    return QueryFlag(query, "pretty") ? Accepted::Pretty::kYes : Accepted::Pretty::kNo;
+  }
+  const std::string_view agent = request.headers.Get("User-Agent");
+  for (const std::string_view tool : {"curl", "Wget", "Mozilla/5.0"}) {
+    if (agent.starts_with(tool)) return Accepted::Pretty::kYes;
+  }
+  return Accepted::Pretty::kNo;
+}
+
+RequestLabels LabelsOf(const HttpRequest& request, const RequestPath& path, client::Verb verb) {
+  RequestLabels labels{.verb = request.method,
+                       .group = path.resource.group,
+                       .version = path.resource.version,
+                       .resource = path.resource.plural,
+                       .subresource = path.subresource,
+                       .scope = !path.name.empty() ? "resource"
+                                : !path.ns.empty() ? "namespace"
+                                                   : "cluster"};
+  if (verb == client::Verb::kList) labels.verb = "LIST";
+  if (verb == client::Verb::kWatch) labels.verb = "WATCH";
+  return labels;
+}
+
+class Front final : public HttpFront {
+ public:
+  Front(Core& core, Options options)
+      : core_(core), options_(std::move(options)), discovery_(core, "") {}
+  ~Front() override { *alive_ = false; }
+
+  Status Listen() {
+    net::ServerOptions server = options_.server;
+    server.error_response = [](int status, const std::string& message) {
+      Error error = ErrorOf(json::Value::Object({{"code", status}}));
+      if (status == 413) {
+        error.code = Code::kTooLarge;
+        error.message = "Request entity too large: limit is 3145728";
+      } else {
+        error.message = message;
+      }
+      return ErrorResponse(error);
+    };
+    DRA_ASSIGN(server_, net::HttpServer::Start(
+                            std::move(server),
+                            [this](HttpRequest request, std::shared_ptr<HttpResponder> responder) {
+                              Take(std::move(request), std::move(responder));
+                            }));
+    SweepTimeouts();
+    return {};
+  }
+
+  std::string address() const override {
+    const std::vector<std::string> addresses = server_->addresses();
+    return addresses.empty() ? std::string() : addresses.front();
+  }
+  void SetReady(bool ready) override { ready_ = ready; }
+  void AddMetrics(std::function<std::string()> source) override {
+    metrics_.AddSource(std::move(source));
+  }
+  void Shutdown(Duration grace) override {
+    ready_ = false;
+    server_->Shutdown(grace);
+  }
+
+ private:
+  // --- On I/O threads.
+
+  void Take(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
+    const std::string_view path = request.path();
+    if (IsHealthPath(path)) return responder->Respond(Health(request));
+    if (path == "/version" || path == "/version/") {
+      return responder->Respond(JsonResponse(200, json::WritePretty(Discovery::Version(), 2)));
+    }
+    const bool mutating = IsMutating(request.method);
+    const bool too_many = mutating ? metrics_.writes_in_flight >= options_.mutating_in_flight_max
+                                   : metrics_.reads_in_flight >= options_.requests_in_flight_max;
+    if (too_many) {
+      ++metrics_.rejected;
+      return responder->Respond(
+          ErrorResponse({.code = Code::kTooManyRequests,
+                         .message = "Too many requests, please try again later.",
+                         .retry_after_seconds = kRetryAfterSeconds}));
+    }
+    auto exchange = std::make_shared<Exchange>(std::move(request), std::move(responder), metrics_,
+                                               RealClock().Monotonic());
+    core_.executor().Post([this, exchange = std::move(exchange), alive = alive_]() mutable {
+      if (!*alive) return;
+      Serve(exchange);
+      if (!exchange->answered()) pending_.push_back(exchange);
+    });
+  }
+
+  HttpResponse Health(const HttpRequest& request) const {
+    const std::string_view path = request.path();
+    const std::string name(path.substr(1, path.find('/', 1) - 1));
+    const bool ready = ready_ || name != "readyz";
+    const Query query = net::ParseQuery(request.query());
+    if (ready && QueryValue(query, "verbose") == nullptr) return TextResponse(200, "ok");
+    std::string text = "[+]ping ok\n[+]log ok\n[+]store ok\n";
+    if (!ready) text += "[-]poststarthook/bootstrap failed: reason withheld\n";
+    text += fmt::format("{} check {}\n", name, ready ? "passed" : "failed");
+    return TextResponse(ready ? 200 : 500, text);
+  }
+
+  // --- On the core's executor.
+
+  void Serve(const ExchangePtr& exchange) {
+    Result<User> user = IdentifyUser(exchange->request(), options_.authenticators, core_);
+    if (!user) return exchange->Answer(user.error());
+    const RequestPath path = ParsePath(exchange->request().path());
+    if (path.is_resource) return ServeResource(exchange, std::move(*user), path);
+    ServePath(exchange, *user);
+  }
+
+  void ServePath(const ExchangePtr& exchange, const User& user) {
+    const HttpRequest& request = exchange->request();
+    const std::string path(request.path());
+    std::string verb = request.method;
+    std::ranges::transform(verb, verb.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const Status allowed =
+        core_.Authorize({.user = user, .verb = verb, .is_resource = false, .path = path});
+    if (!allowed) return exchange->Answer(allowed.error());
+    if (request.method != "GET" && request.method != "HEAD") {
+      return exchange->Answer(MethodNotAllowedError());
+    }
+    if (path == "/metrics") {
+      HttpResponse response =
+          TextResponse(200, metrics_.Text(core_.store().Stats(), server_->Stats()));
+      response.headers.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+      return exchange->Answer(std::move(response));
+    }
+    if (path.starts_with("/openapi/")) return ServeOpenApi(exchange, path);
+    if (path == "/") return ServeRoot(exchange);
+    const auto document = discovery_.At(path, request.headers.Get("Accept"));
+    if (!document) return exchange->Answer(NoSuchResourceError());
+    ServeDocument(exchange, *document);
+  }
+
+  void ServeRoot(const ExchangePtr& exchange) {
+    json::Value paths = json::Value::Array();
+    for (const char* path : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics",
+                             "/openapi/v2", "/openapi/v3", "/readyz", "/version"}) {
+      paths.Append(path);
+    }
+    exchange->Answer(JsonResponse(
+        200, json::WritePretty(json::Value::Object({{"paths", std::move(paths)}}), 2)));
+  }
+
+  void ServeDocument(const ExchangePtr& exchange, const Discovery::Document& document) {
+    const HttpRequest& request = exchange->request();
+    HttpResponse response{.headers = {{"ETag", document.etag},
+                                      {"Vary", "Accept"},
+                                      {"Cache-Control", "public"},
+                                      {"Content-Type", document.content_type}}};
+    if (request.headers.Get("If-None-Match") == document.etag) {
+      response.status = 304;
+    } else if (PrettyOf(request, {}) == Accepted::Pretty::kYes &&
+               document.content_type == "application/json" && document.body->size() < 65536) {
+      const Result<json::Value> value = json::Read(*document.body);
+      response.body = {value ? net::Share(json::WritePretty(*value, 2)) : document.body};
+    } else {
+      response.body = {document.body};
+    }
+    exchange->Answer(std::move(response));
+  }
+
+  void ServeOpenApi(const ExchangePtr& exchange, const std::string& path) {
+    constexpr std::string_view kV3 = "/openapi/v3/";
+    const HttpRequest& request = exchange->request();
+    const Query query = net::ParseQuery(request.query());
+    const std::string* wanted = QueryValue(query, "hash");
+    if (wanted != nullptr && path.starts_with(kV3)) {
+      const std::string present = discovery_.OpenApiHash(path.substr(kV3.size()));
+      if (!present.empty() && present != *wanted) {
+        return exchange->Answer(HttpResponse{
+            .status = 301, .headers = {{"Location", fmt::format("{}?hash={}", path, present)}}});
+      }
+    }
+    const auto document = discovery_.OpenApiAt(path, request.headers.Get("Accept"));
+    if (!document) return exchange->Answer(NoSuchResourceError());
+    ServeDocument(exchange, *document);
+  }
+
+  void ServeResource(const ExchangePtr& exchange, User user, const RequestPath& path) {
+    HttpRequest& http = exchange->request();
+    const Query query = net::ParseQuery(http.query());
+    Result<client::Verb> verb = VerbOf(http, path, query);
+    ApiRequest request;
+    request.user = std::move(user);
+    request.user_agent = http.headers.Get("User-Agent");
+    request.call.resource = path.resource;
+    request.call.name = path.name;
+    request.call.subresource = path.subresource;
+    request.call.ns = path.ns;
+    const bool is_namespace = path.resource.group.empty() && path.resource.plural == "namespaces";
+    if (is_namespace) request.call.ns.clear();
+    const Result<KindPtr> kind = core_.KindOf(path.resource);
+    if (!kind && core_.Authorize(Core::AttributesOf(request))) {
+      return exchange->Answer(kind.error());
+    }
+    if (!verb) return exchange->Answer(verb.error());
+    request.call.verb = *verb;
+    exchange->labels = LabelsOf(http, path, *verb);
+    if (const Status allowed = core_.Authorize(Core::AttributesOf(request)); !allowed) {
+      return exchange->Answer(allowed.error());
+    }
+    if (!kind) return exchange->Answer(kind.error());
+    if (Status read = ReadRequest(http, query, request); !read) {
+      return exchange->Answer(read.error());
+    }
+    Result<Accepted> accepted = Negotiate(http.headers.Get("Accept"), Transforms::kYes);
+    if (!accepted) return exchange->Answer(accepted.error());
+    if (accepted->media == Accepted::Media::kJson) accepted->pretty = PrettyOf(http, query);
+    const Rendering rendering{
+        .accepted = std::move(*accepted), .include = IncludeOf(query), .now = core_.Now()};
+    if (*verb == client::Verb::kWatch) {
+      return Watch(exchange, std::move(request), *kind, rendering);
+    }
+    core_.Dispatch(std::move(request), *kind, [exchange, rendering](Result<Answer> answer) {
+      AnswerExchange(*exchange, std::move(answer), rendering);
+    });
+  }
+
+  static Status ReadRequest(HttpRequest& http, const Query& query, ApiRequest& request) {
+    request.content_type = MediaTypeOf(http.headers.Get("Content-Type"));
+    if (request.call.verb == client::Verb::kPatch) {
+      DRA_ASSIGN(request.call.patch, PatchTypeOf(request.content_type));
+    }
+    DRA_TRY(ReadOptions(query, request));
+    request.raw_body = std::move(http.body);
+    return {};
+  }
+
+  static void AnswerExchange(Exchange& exchange, Result<Answer> answer,
+                             const Rendering& rendering) {
+    if (!answer) return exchange.Answer(answer.error());
+    Result<std::vector<SharedBytes>> body = Render(*answer, rendering);
+    if (!body) return exchange.Answer(body.error());
+    HttpResponse response{
+        .status = answer->code,
+        .headers = {{"Cache-Control", "no-cache, private"},
+                    {"Content-Type", std::string(ContentTypeOf(rendering.accepted))}},
+        .body = std::move(*body)};
+    exchange.Answer(std::move(response), answer->warnings);
+  }
+
+  void Watch(const ExchangePtr& exchange, ApiRequest request, const KindPtr& kind,
+             const Rendering& rendering) {
+    Duration timeout = std::chrono::seconds(request.call.timeout_seconds);
+    if (timeout <= Duration::zero()) {
+      const auto spread = static_cast<std::uint64_t>(kWatchDurationMin.count());
+      timeout =
+          kWatchDurationMin + Duration(static_cast<std::int64_t>(core_.random().Below(spread)));
+    }
+    auto watch = std::make_shared<HttpWatch>(core_, texts_, kind, request.resource().version,
+                                             rendering, exchange->responder());
+    const Status started = watch->Start(request.call, timeout);
+    if (!started) return exchange->Answer(started.error());
+    metrics_.Count(exchange->labels, 200, 0);
+    (void)exchange->TakeResponder();
+  }
+
+  // Requests that wait for others (webhooks, a slow disk) end after the request time-out.
+  void SweepTimeouts() {
+    core_.executor().PostAfter(kTimeoutSweep, [this, alive = alive_] {
+      if (!*alive) return;
+      const Duration now = RealClock().Monotonic();
+      while (!pending_.empty()) {
+        const ExchangePtr exchange = pending_.front().lock();
+        if (exchange != nullptr && !exchange->answered()) {
+          if (now - exchange->started() < options_.request_timeout) break;
+          exchange->Answer(Error{
+              .code = Code::kTimeout,
+              .message = "Timeout: request did not complete within requested timeout - context "
+                         "deadline exceeded"});
+        }
+        pending_.pop_front();
+      }
+      SweepTimeouts();
+    });
+  }
+
+  Core& core_;
+  const Options options_;
+  Discovery discovery_;
+  EventTexts texts_;
+  HttpMetrics metrics_;
+  std::atomic<bool> ready_ = true;
+  std::deque<std::weak_ptr<Exchange>> pending_;  // in order of arrival
+  // Only read and written on the core's executor, or after it has stopped.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HttpFront>> HttpFront::Start(Core& core, Options options) {
+  auto front = std::make_unique<Front>(core, std::move(options));
+  DRA_TRY(front->Listen());
+  return front;
+}
+
+}  // namespace drachma::apiserver

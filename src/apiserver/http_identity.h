@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "apiserver/auth.h"
+#include "apiserver/core.h"
+#include "base/result.h"
+#include "net/http.h"
+
+namespace drachma::apiserver {
+
+// Who sends `request`: the first authenticator that knows its credentials, then whom they
+// impersonate (Impersonate-User, -Group, -Uid, -Extra-…), which needs the right to do so.
+// ERRORS: kUnauthorized without or with wrong credentials, kForbidden for impersonation.
+[[nodiscard]] Result<User> IdentifyUser(
+    const net::HttpRequest& request, std::span<const std::shared_ptr<Authenticator>> authenticators,
+    const Core& core);
+
+}  // namespace drachma::apiserver

@@ -1,0 +1,185 @@
+#include "apiserver/render.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apiserver/objects.h"
+#include "apiserver/printers.h"
+#include "json/json.h"
+#include "json/yaml.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using As = Accepted::As;
+
+constexpr int kIndent = 2;
+
+std::string MetaApiVersion(std::string_view meta_version) {
+  return fmt::format("meta.k8s.io/{}", meta_version);
+}
+
+bool IsPlainJson(const Accepted& accepted) {
+  return accepted.media == Accepted::Media::kJson && accepted.pretty == Accepted::Pretty::kNo;
+}
+
+// Built-in lists leave apiVersion and kind out of their items.
+void AppendItem(const std::string& text, std::string_view prefix, std::string& out) {
+  if (text.size() > prefix.size() && text.starts_with(prefix)) {
+    out += '{';
+    out.append(text, prefix.size());
+  } else {
+    out += text;
+  }
+}
+
+Result<std::string> ListText(const Answer& answer) {
+  const Kind& kind = *answer.kind;
+  const Answer::List& list = *answer.list;
+  const std::string api_version = kind.ApiVersion(answer.version);
+  const std::string prefix =
+      fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", kind.info().kind, api_version);
+  std::string text = fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)",
+                                 kind.info().list_kind, api_version, json::Write(ListMetaOf(list)));
+  const bool stored = kind.storage_api_version() == api_version;
+  bool first = true;
+  for (const store::RecordPtr& record : list.records) {
+    if (!std::exchange(first, false)) text += ',';
+    if (stored) {
+      AppendItem(*record->Json(), prefix, text);
+      continue;
+    }
+    DRA_ASSIGN(const json::Value item, kind.Convert(record->object, api_version));
+    AppendItem(json::Write(item), prefix, text);
+  }
+  text += "]}\n";
+  return text;
+}
+
+json::Value PartialList(const Answer& answer, std::string_view meta_version) {
+  json::Value items = json::Value::Array();
+  for (const store::RecordPtr& record : answer.list->records) {
+    items.Append(PartialMetadataOf(record->object, meta_version));
+  }
+  return json::Value::Object({{"kind", "PartialObjectMetadataList"},
+                              {"apiVersion", MetaApiVersion(meta_version)},
+                              {"metadata", ListMetaOf(*answer.list)},
+                              {"items", std::move(items)}});
+}
+
+json::Value Table(const Answer& answer, const Rendering& rendering) {
+  std::vector<json::Value> rows;
+  json::Value meta;
+  if (answer.list) {
+    for (const store::RecordPtr& record : answer.list->records) {
+      rows.push_back(RowOf(*answer.kind, answer.version, record->object, rendering));
+    }
+    meta = ListMetaOf(*answer.list);
+  } else {
+    rows.push_back(RowOf(*answer.kind, answer.version, answer.Object(), rendering));
+    meta = json::Value::Object(
+        {{"resourceVersion", answer.Object()["metadata"]["resourceVersion"].AsString()}});
+  }
+  return TableOf(*answer.kind, answer.version, std::move(rows), std::move(meta),
+                 rendering.accepted.meta_version, Columns::kYes);
+}
+
+Result<json::Value> ValueOf(const Answer& answer, const Rendering& rendering) {
+  const std::string& meta_version = rendering.accepted.meta_version;
+  if (answer.kind != nullptr && rendering.accepted.as == As::kTable) {
+    return Table(answer, rendering);
+  }
+  if (answer.kind != nullptr && rendering.accepted.as == As::kPartialMetadata) {
+    return answer.list ? PartialList(answer, meta_version)
+                       : PartialMetadataOf(answer.Object(), meta_version);
+  }
+  DRA_ASSIGN(json::Value value, ObjectOf(answer));
+  if (!answer.list) return value;
+  json::Value items = json::Value::Array();
+  for (const json::Value& item : value["items"].Items()) {
+    json::Value bare = item;
+    bare.Erase("kind");
+    bare.Erase("apiVersion");
+    items.Append(std::move(bare));
+  }
+  value.Set("items", std::move(items));
+  return value;
+}
+
+}  // namespace
+
+json::Value PartialMetadataOf(const json::Value& object, std::string_view meta_version) {
+  return json::Value::Object({{"kind", "PartialObjectMetadata"},
+                              {"apiVersion", MetaApiVersion(meta_version)},
+                              {"metadata", object["metadata"]}});
+}
+
+json::Value RowOf(const Kind& kind, std::string_view version, const json::Value& object,
+                  const Rendering& rendering) {
+  json::Value row = json::Value::Object({{"cells", kind.Cells(object, version, rendering.now)}});
+  json::Value conditions = RowConditions(kind.group(), kind.info().kind, object);
+  if (conditions.IsArray()) row.Set("conditions", std::move(conditions));
+  switch (rendering.include) {
+    case IncludeObject::kMetadata:
+      row.Set("object", PartialMetadataOf(object, rendering.accepted.meta_version));
+      break;
+    case IncludeObject::kObject:
+      row.Set("object", kind.Convert(object, kind.ApiVersion(version)).value_or(object));
+      break;
+    case IncludeObject::kNone:
+      break;
+  }
+  return row;
+}
+
+json::Value TableOf(const Kind& kind, std::string_view version, std::vector<json::Value> rows,
+                    json::Value meta, std::string_view meta_version, Columns columns) {
+  json::Value definitions;
+  if (columns == Columns::kYes) {
+    definitions = json::Value::Array();
+    for (const api::ColumnInfo& column : kind.Columns(version)) {
+      definitions.Append(json::Value::Object({{"name", column.name},
+                                              {"type", column.type},
+                                              {"format", column.format},
+                                              {"description", column.description},
+                                              {"priority", column.priority}}));
+    }
+  }
+  return json::Value::Object({{"kind", "Table"},
+                              {"apiVersion", MetaApiVersion(meta_version)},
+                              {"metadata", std::move(meta)},
+                              {"columnDefinitions", std::move(definitions)},
+                              {"rows", json::Value::Array(std::move(rows))}});
+}
+
+std::string_view ContentTypeOf(const Accepted& accepted) {
+  return accepted.media == Accepted::Media::kYaml ? "application/yaml" : "application/json";
+}
+
+std::string Encode(const json::Value& value, const Accepted& accepted) {
+  if (accepted.media == Accepted::Media::kYaml) return json::WriteYaml(value);
+  if (accepted.pretty == Accepted::Pretty::kYes) return json::WritePretty(value, kIndent);
+  std::string text;
+  json::WriteTo(value, text);
+  text += '\n';
+  return text;
+}
+
+Result<std::vector<net::SharedBytes>> Render(const Answer& answer, const Rendering& rendering) {
+  const bool object = answer.kind != nullptr && rendering.accepted.as == As::kObject &&
+                      IsPlainJson(rendering.accepted);
+  if (object && answer.list) {
+    DRA_ASSIGN(std::string text, ListText(answer));
+    return std::vector{net::Share(std::move(text))};
+  }
+  if (object && answer.record != nullptr &&
+      answer.kind->storage_api_version() == answer.kind->ApiVersion(answer.version)) {
+    static const net::SharedBytes kNewline = net::Share("\n");
+    return std::vector{answer.record->Json(), kNewline};
+  }
+  DRA_ASSIGN(const json::Value value, ValueOf(answer, rendering));
+  return std::vector{net::Share(Encode(value, rendering.accepted))};
+}
+
+}  // namespace drachma::apiserver
