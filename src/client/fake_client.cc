@@ -289,6 +289,8 @@ Result<Value> FakeApi::Serve(const Request& request) {
       return Patch(request);
     case Verb::kDelete:
       return Delete(request);
+    case Verb::kDeleteCollection:
+      return DeleteCollection(request);
     default:
       break;
   }
@@ -383,6 +385,17 @@ Result<Value> FakeApi::Delete(const Request& request) {
   }
   object.Edit("metadata").Set("deletionTimestamp", "2026-01-01T00:00:00Z");
   return Store(request.resource, std::move(object), WatchEvent::Type::kModified);
+}
+
+Result<Value> FakeApi::DeleteCollection(const Request& request) {
+  DRA_ASSIGN(const Value list, ListOf(request));
+  for (const Value& object : list["items"].Items()) {
+    Request one = request;
+    one.ns = object["metadata"]["namespace"].AsString();
+    one.name = object["metadata"]["name"].AsString();
+    DRA_ASSIGN(const Value gone, Delete(one));
+  }
+  return list;
 }
 
 Result<Value> FakeApi::Bind(const Request& request) {

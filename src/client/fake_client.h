@@ -76,6 +76,7 @@ class FakeApi {
   Result<json::Value> Update(const Request& request, json::Value object);
   Result<json::Value> Patch(const Request& request);
   Result<json::Value> Delete(const Request& request);
+  Result<json::Value> DeleteCollection(const Request& request);
   Result<json::Value> Bind(const Request& request);
   Result<json::Value> ListOf(const Request& request) const;
   json::Value Store(const Resource& resource, json::Value object, WatchEvent::Type type);

@@ -250,15 +250,17 @@ class Informer::Impl final : public WatchHandler {
     if (const auto version = ResourceVersionOf(event.object); !version.empty()) {
       resource_version_ = version;
     }
+    // Before the object is moved from: the order in which arguments are made is not defined.
+    const std::string key = KeyOf(event.object);
     switch (event.type) {
       case WatchEvent::Type::kBookmark:
         return;
       case WatchEvent::Type::kDeleted:
-        Remove(KeyOf(event.object), std::move(event.object));
+        Remove(key, std::move(event.object));
         return;
       case WatchEvent::Type::kAdded:
       case WatchEvent::Type::kModified:
-        Put(KeyOf(event.object), std::move(event.object));
+        Put(key, std::move(event.object));
         return;
     }
   }
