@@ -94,18 +94,22 @@ void GarbageCollector::OnChange(std::size_t kind, const Change& change) {
   const bool leaving = client::IsBeingDeleted(object) && !object["metadata"]["finalizers"].empty();
   const bool owners_changed = !owners.SharesWith(change.old_object["metadata"]["ownerReferences"]);
   if (!deleted && (leaving || (!owners.empty() && owners_changed))) AddItem(kind, object);
-  for (const Value& reference : owners.Items()) {
-    const api::KindInfo* info = nullptr;
-    const auto [group, version] = api::SplitGroupVersion(reference["apiVersion"].AsString());
-    info = api::FindKind(group, reference["kind"].AsString());
-    if (info == nullptr) continue;
-    // An owner in the foreground looks again whenever one of its dependents moves.
-    for (std::size_t i = 0; i < caches_.size(); ++i) {
-      if (CollectedKinds()[i].info != info) continue;
-      const Value* owner = caches_[i]->ByUid(reference["uid"].AsString());
-      if (owner != nullptr && client::IsBeingDeleted(*owner)) AddItem(i, *owner);
+  // An owner that is being deleted looks again whenever one of its dependents moves or leaves it.
+  for (const Value* version : {&change.old_object, &change.object}) {
+    for (const Value& reference : (*version)["metadata"]["ownerReferences"].Items()) {
+      AddLeavingOwner(reference);
     }
   }
+}
+
+void GarbageCollector::AddLeavingOwner(const Value& reference) {
+  const auto [group, version] = api::SplitGroupVersion(reference["apiVersion"].AsString());
+  const api::KindInfo* info = api::FindKind(group, reference["kind"].AsString());
+  const auto found = std::ranges::find(CollectedKinds(), info, &CollectedKind::info);
+  if (info == nullptr || found == CollectedKinds().end()) return;
+  const auto kind = static_cast<std::size_t>(found - CollectedKinds().begin());
+  const Value* owner = caches_[kind]->ByUid(reference["uid"].AsString());
+  if (owner != nullptr && client::IsBeingDeleted(*owner)) AddItem(kind, *owner);
 }
 
 GarbageCollector::Owners GarbageCollector::ClassifyOwners(std::size_t kind, const Value& object,

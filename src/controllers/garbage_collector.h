@@ -42,6 +42,7 @@ class GarbageCollector final : public Controller {
 
   void OnChange(std::size_t kind, const client::Change& change);
   void AddItem(std::size_t kind, const json::Value& object);
+  void AddLeavingOwner(const json::Value& reference);
   [[nodiscard]] std::vector<Item> DependentsOf(std::string_view uid) const;
   [[nodiscard]] Owners ClassifyOwners(std::size_t kind, const json::Value& object,
                                       const std::string& key);

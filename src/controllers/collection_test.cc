@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controllers/garbage_collector.h"
+#include "controllers/test_cluster.h"
+
+namespace drachma::controllers {
+namespace {
+
+namespace resources = client::resources;
+using json::Value;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::string_view kFamily = R"(
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: owner, namespace: default, uid: uid-owner}
+spec: {replicas: 0}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: child
+  namespace: default
+  ownerReferences:
+  - {apiVersion: apps/v1, kind: ReplicaSet, name: owner, uid: uid-owner, controller: true, blockOwnerDeletion: true}
+spec: {containers: [{name: c}]}
+)";
+
+void MarkForDeletion(TestCluster& cluster, std::string_view finalizer) {
+  cluster.api().Change(resources::kReplicaSets, "default", "owner", [&](Value& owner) {
+    owner.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
+    owner.Edit("metadata").Set("finalizers", Value::Array({finalizer}));
+  });
+}
+
+TEST(GarbageCollection, DependentsGoWithTheirLastOwner) {
+  TestCluster cluster({"garbage-collector-controller"});
+  cluster.api().Apply(kFamily);
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), ElementsAre("child"));
+  cluster.api().Remove(resources::kReplicaSets, "default", "owner");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), IsEmpty());
+}
+
+TEST(GarbageCollection, AnOwnerThatIsGoneWhenItStartsCountsToo) {
+  TestCluster cluster({"garbage-collector-controller"});
+  cluster.api().Apply(kFamily);
+  cluster.api().Remove(resources::kReplicaSets, "default", "owner");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), IsEmpty());
+}
+
+TEST(GarbageCollection, InTheForegroundTheOwnerWaitsForItsDependents) {
+  TestCluster cluster({"garbage-collector-controller"});
+  cluster.api().Apply(kFamily);
+  cluster.api().Change(resources::kPods, "default", "child", [](Value& pod) {
+    pod.Edit("metadata").Set("finalizers", Value::Array({"example.com/slow"}));
+  });
+  cluster.Run();
+  MarkForDeletion(cluster, kForegroundFinalizer);
+  cluster.Run();
+  EXPECT_TRUE(client::IsBeingDeleted(cluster.Get(resources::kPods, "child")));
+  EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), ElementsAre("owner"));
+  cluster.api().Remove(resources::kPods, "default", "child");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), IsEmpty());
+}
+
+TEST(GarbageCollection, OrphansLoseTheirOwnerAndStay) {
+  TestCluster cluster({"garbage-collector-controller"});
+  cluster.api().Apply(kFamily);
+  cluster.Run();
+  MarkForDeletion(cluster, kOrphanFinalizer);
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), IsEmpty());
+  EXPECT_TRUE(cluster.Get(resources::kPods, "child")["metadata"]["ownerReferences"].empty());
+}
+
+TEST(GarbageCollection, AnOwnerOfAnUnknownKindKeepsItsDependents) {
+  TestCluster cluster({"garbage-collector-controller"});
+  cluster.api().Apply(R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: child
+  namespace: default
+  ownerReferences: [{apiVersion: example.com/v1, kind: Thing, name: t, uid: uid-t}]
+spec: {containers: [{name: c}]}
+)");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), ElementsAre("child"));
+}
+
+constexpr std::string_view kNamespace = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: default, deletionTimestamp: "2026-11-30T09:00:00Z"}
+spec: {finalizers: [kubernetes]}
+status: {phase: Terminating}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: default}
+)";
+
+TEST(NamespaceDeletion, EmptiesTheNamespaceAndLetsItGo) {
+  TestCluster cluster({"namespace-controller"});
+  cluster.api().Apply(kNamespace);
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kConfigMaps), IsEmpty());
+  EXPECT_TRUE(
+      cluster.api().Get(resources::kNamespaces, "", "default")["spec"]["finalizers"].empty());
+}
+
+TEST(NamespaceDefaults, EveryNamespaceGetsItsServiceAccount) {
+  TestCluster cluster({"serviceaccount-controller"});
+  cluster.api().Apply("{apiVersion: v1, kind: Namespace, metadata: {name: default}}");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kServiceAccounts), ElementsAre("default"));
+  cluster.api().Remove(resources::kServiceAccounts, "default", "default");
+  cluster.Run();
+  EXPECT_THAT(cluster.NamesOf(resources::kServiceAccounts), ElementsAre("default"));
+}
+
+constexpr std::string_view kNode = R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n1, creationTimestamp: "2026-11-30T10:00:00Z"}
+spec: {}
+status: {conditions: [{type: Ready, status: "True", lastHeartbeatTime: "2026-11-30T10:00:00Z"}]}
+)";
+
+TEST(NodeLifecycle, ASilentNodeBecomesUnreachable) {
+  TestCluster cluster({"node-lifecycle-controller"}, true);
+  cluster.api().Apply(kNode);
+  cluster.Run(std::chrono::seconds(45));
+  EXPECT_TRUE(cluster.api().Get(resources::kNodes, "", "n1")["spec"]["taints"].empty());
+  cluster.Run(std::chrono::seconds(10));
+  const Value node = cluster.api().Get(resources::kNodes, "", "n1");
+  EXPECT_EQ((*client::ConditionOf(node, "Ready"))["status"].AsString(), "Unknown");
+  EXPECT_EQ(node["spec"]["taints"].Items()[0]["key"].AsString(), "node.kubernetes.io/unreachable");
+}
+
+TEST(PodCollection, PodsOfANodeThatIsGoneGoAfterAWhile) {
+  TestCluster cluster({"pod-garbage-collector-controller"});
+  cluster.api().Apply(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default}
+spec: {nodeName: gone, containers: [{name: c}]}
+status: {phase: Running}
+)");
+  cluster.Run(std::chrono::seconds(30));
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), ElementsAre("p"));
+  cluster.Run(std::chrono::seconds(30));
+  EXPECT_THAT(cluster.NamesOf(resources::kPods), IsEmpty());
+}
+
+}  // namespace
+}  // namespace drachma::controllers
