@@ -61,6 +61,20 @@ TEST_F(InformerTest, TheFirstCopyIsToldInOrderOfNames) {
   EXPECT_NE(informer->Get("x", "a"), nullptr);
 }
 
+TEST_F(InformerTest, AChangeNamesWhatWasBefore) {
+  api_.Apply(kPodA);
+  const auto informer = NewInformer();
+  informer->Start([] {});
+  RunFor(std::chrono::seconds(1));
+  api_.Change(resources::kPods, "x", "a",
+              [](json::Value& pod) { pod.Edit("spec").Set("nodeName", "n"); });
+  api_.Apply(kPodB);
+  api_.Remove(resources::kPods, "x", "a");
+  RunFor(std::chrono::seconds(1));
+  EXPECT_THAT(changes_, ElementsAre("+a", "*a", "+b", "-a"));
+  EXPECT_EQ(informer->objects().size(), 1U);
+}
+
 TEST_F(InformerTest, AServerWithoutInitialEventsIsListed) {
   api_.AllowWatchList(false);
   api_.Apply(kPodA);

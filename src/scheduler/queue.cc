@@ -70,11 +70,8 @@ std::unique_ptr<QueuedPod> SchedulingQueue::Pop(Time now) {
     if (!active_.empty()) {
       uid = *active_.begin()->uid;
     } else {
-      const auto idle = std::ranges::find_if(backoff_, [this](const auto& due) {
-        return entries_.find(due.second)->second.queued->errors == 0;
-      });
-      if (idle == backoff_.end()) return nullptr;
-      uid = idle->second;
+      if (impatient_.empty()) return nullptr;
+      uid = *impatient_.begin()->uid;
     }
     // What it needs may have gone since it became active.
     Entry& entry = entries_.find(uid)->second;
@@ -200,6 +197,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       break;
     case Place::kBackoff:
       backoff_.erase({entry.due, queued.sequence});
+      impatient_.erase(KeyOf(queued));
       break;
     case Place::kWaiting:
       waiting_.erase({entry.due, queued.sequence});
@@ -220,6 +218,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place, Time due) {
       break;
     case Place::kBackoff:
       backoff_.emplace(DueKey{due, queued.sequence}, queued.pod->uid);
+      if (queued.errors == 0) impatient_.insert(KeyOf(queued));
       break;
     case Place::kWaiting:
       waiting_.emplace(DueKey{due, queued.sequence}, queued.pod->uid);
