@@ -2,6 +2,7 @@
 #include "controllers/controller.h"
 #include "controllers/deployment.h"
 #include "controllers/garbage_collector.h"
+#include "controllers/job.h"
 #include "controllers/namespaces.h"
 #include "controllers/nodes.h"
 #include "controllers/replica_set.h"
@@ -20,6 +21,10 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .component = "replicaset-controller",
        .concurrency = 5,
        .make = &ReplicaSetController::Make},
+      {.name = "job-controller",
+       .component = "job-controller",
+       .concurrency = 5,
+       .make = &JobController::Make},
       {.name = "resourceclaim-controller",
        .component = "resource_claim",
        .concurrency = 50,

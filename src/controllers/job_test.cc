@@ -1,0 +1,118 @@
+#include "controllers/job.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/test_cluster.h"
+#include "json/json.h"
+
+namespace drachma::controllers {
+namespace {
+
+using json::Value;
+namespace resources = client::resources;
+
+const client::Resource kJobs = {"batch", "v1", "jobs"};
+
+class JobTest : public testing::Test {
+ protected:
+  void Create(std::string_view spec) {
+    Value job = json::Read(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j",
+        "namespace":"default","uid":"job-uid"},"spec":{"selector":{"matchLabels":{"job":"j"}},
+        "template":{"metadata":{"labels":{"job":"j"}},"spec":{"containers":[{"name":"c"}]}}}})")
+                    .value();
+    const Value fields = json::Read(spec).value();
+    for (const json::Member& member : fields.Members()) {
+      job.Edit("spec").Set(member.key(), member.value);
+    }
+    cluster_.api().Put(std::move(job));
+    cluster_.Run();
+  }
+  std::vector<std::string> Pods() const { return cluster_.NamesOf(resources::kPods); }
+  void End(const std::string& pod, std::string_view phase) {
+    cluster_.api().Change(resources::kPods, "default", pod, [&](Value& object) {
+      object.Edit("status") = Value::Object(
+          {{"phase", phase},
+           {"containerStatuses",
+            json::Read(R"([{"state":{"terminated":{"finishedAt":"2026-11-30T10:00:01Z"}}}])")
+                .value()}});
+    });
+    cluster_.Run();
+  }
+  Value Status() const { return cluster_.Get(kJobs, "j")["status"]; }
+  bool Has(std::string_view condition) const {
+    return client::IsConditionTrue(cluster_.Get(kJobs, "j"), condition);
+  }
+
+  TestCluster cluster_{{"job-controller"}};
+};
+
+TEST_F(JobTest, PodsRunUntilEnoughSucceeded) {
+  Create(R"({"completions":3,"parallelism":2})");
+  ASSERT_EQ(Pods().size(), 2U);
+  End(Pods()[0], "Succeeded");
+  End(Pods()[1], "Succeeded");
+  EXPECT_EQ(Status()["succeeded"].AsInt(), 2);
+  EXPECT_EQ(Status()["active"].AsInt(), 1);
+  for (const std::string& pod : Pods()) {
+    if (cluster_.Get(resources::kPods, pod)["status"]["phase"].IsNull()) End(pod, "Succeeded");
+  }
+  EXPECT_TRUE(Has("Complete"));
+  EXPECT_EQ(Status()["succeeded"].AsInt(), 3);
+  for (const std::string& pod : Pods()) {
+    EXPECT_TRUE(cluster_.Get(resources::kPods, pod)["metadata"]["finalizers"].empty());
+  }
+}
+
+TEST_F(JobTest, AFailedPodIsReplacedAfterItsBackOff) {
+  Create("{}");
+  End(Pods()[0], "Failed");
+  EXPECT_EQ(Pods().size(), 1U);
+  cluster_.Run(std::chrono::seconds(15));
+  EXPECT_EQ(Pods().size(), 2U);
+  EXPECT_EQ(Status()["failed"].AsInt(), 1);
+}
+
+TEST_F(JobTest, TooManyFailuresEndIt) {
+  Create(R"({"backoffLimit":0})");
+  End(Pods()[0], "Failed");
+  EXPECT_TRUE(Has("Failed"));
+  EXPECT_EQ(Pods().size(), 1U);
+}
+
+TEST_F(JobTest, IndexedPodsKnowTheirIndex) {
+  Create(R"({"completions":3,"parallelism":3,"completionMode":"Indexed"})");
+  std::set<std::string> indexes;
+  for (const std::string& name : Pods()) {
+    indexes.emplace(client::AnnotationOf(cluster_.Get(resources::kPods, name),
+                                         "batch.kubernetes.io/job-completion-index"));
+  }
+  EXPECT_EQ(indexes, (std::set<std::string>{"0", "1", "2"}));
+  for (const std::string& pod : Pods()) End(pod, "Succeeded");
+  EXPECT_EQ(Status()["completedIndexes"].AsString(), "0-2");
+  EXPECT_TRUE(Has("Complete"));
+}
+
+TEST_F(JobTest, SuspensionTakesThePodsAway) {
+  Create(R"({"suspend":true})");
+  EXPECT_TRUE(Pods().empty());
+  EXPECT_TRUE(Has("Suspended"));
+  cluster_.api().Change(kJobs, "default", "j",
+                        [](Value& job) { job.Edit("spec").Set("suspend", false); });
+  cluster_.Run();
+  EXPECT_EQ(Pods().size(), 1U);
+}
+
+TEST_F(JobTest, TheDeadlineEndsIt) {
+  Create(R"({"activeDeadlineSeconds":30})");
+  cluster_.Run(std::chrono::seconds(31));
+  EXPECT_TRUE(Has("FailureTarget"));
+}
+
+TEST(Indexes, GoBothWays) {
+  EXPECT_EQ(FormatIndexes({0, 1, 2, 4, 6, 7}), "0-2,4,6,7");
+  EXPECT_EQ(ParseIndexes("0-2,4,6,7"), (std::set<std::int64_t>{0, 1, 2, 4, 6, 7}));
+  EXPECT_EQ(FormatIndexes({}), "");
+}
+
+}  // namespace
+}  // namespace drachma::controllers
