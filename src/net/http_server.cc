@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,14 @@ namespace drachma::net {
 namespace {
 
 constexpr int kAcceptsPerTurn = 64;
+
+// Systems allow few open files unless a program asks for more; Go's programs do so, too.
+void AllowManyFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 // The connections of one I/O thread. Used on that thread only.
 class Worker {
@@ -204,6 +213,7 @@ class Server final : public HttpServer {
 }  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Start(ServerOptions options, HttpHandler handler) {
+  AllowManyFiles();
   auto shared = std::make_shared<ServerShared>();
   if (options.tls != nullptr) {
     DRA_ASSIGN(shared->tls, TlsContext::Make(*options.tls));

@@ -90,7 +90,8 @@ struct ServerStats {
 // connection are handled one after the other (pipelining is safe).
 class HttpServer {
  public:
-  // Listens and serves. `handler` is called on an I/O thread and must be short.
+  // Listens and serves. `handler` is called on an I/O thread and must be short. Raises the
+  // process's limit of open files as far as it may.
   // ERRORS: kInvalid for certificates and addresses that make no sense, kUnavailable when an
   // address cannot be bound.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> Start(ServerOptions options,
