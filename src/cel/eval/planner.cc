@@ -1,0 +1,603 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cel/eval/nodes.h"
+#include "cel/eval/plan.h"
+#include "cel/eval/regex.h"
+
+namespace drachma::cel {
+namespace {
+
+using Planned = std::expected<const Node*, std::string>;
+
+std::unexpected<std::string> Fail(std::string message) {
+  return std::unexpected(std::move(message));
+}
+
+constexpr auto kConversions = std::to_array<std::string_view>(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"});
+
+class Planner {
+ public:
+  Planner(const CheckedAst& checked, const PlanOptions& options, Plan& plan)
+      : checked_(checked), options_(options), functions_(*options.functions), plan_(plan) {}
+
+  Planned Run(const Expr* expr) {
+    Planned root = Visit(expr);
+    for (Attribute* attribute : attributes_) attribute->Finish(options_.paths);
+    return root;
+  }
+
+ private:
+  struct LocalSlot {
+    std::string_view name;
+    int slot;
+  };
+
+  [[nodiscard]] bool checked() const { return !checked_.info.empty(); }
+
+  template <typename T, typename... Args>
+  T* Make(Args&&... args) {
+    return plan_.arena.Own<T>(std::forward<Args>(args)...);
+  }
+  const Node* Constant(Value value) { return Make<ConstantNode>(value); }
+
+  Planned Visit(const Expr* expr) {
+    switch (expr->kind) {
+      case ExprKind::kLiteral:
+        return Constant(LiteralValue(expr->literal));
+      case ExprKind::kIdent:
+        return PlanIdent(expr);
+      case ExprKind::kSelect:
+        return PlanSelect(expr);
+      case ExprKind::kCall:
+        return PlanCall(expr);
+      case ExprKind::kList:
+        return PlanList(expr);
+      case ExprKind::kMap:
+        return PlanMap(expr);
+      case ExprKind::kStruct:
+        return Fail("unknown type: " + std::string(expr->name));
+      case ExprKind::kComprehension:
+        return PlanFold(expr);
+      case ExprKind::kUnspecified:
+        break;
+    }
+    return Fail("unsupported expr");
+  }
+
+  Value LiteralValue(const Literal& literal) {
+    switch (literal.kind) {
+      case LiteralKind::kNull:
+        return Value::Null();
+      case LiteralKind::kBool:
+        return Value::Bool(literal.boolean);
+      case LiteralKind::kInt:
+        return Value::Int(literal.integer);
+      case LiteralKind::kUint:
+        return Value::Uint(literal.unsigned_integer);
+      case LiteralKind::kDouble:
+        return Value::Double(literal.number);
+      case LiteralKind::kString:
+        return Value::CountedString(literal.text);
+      case LiteralKind::kBytes:
+        return Value::Bytes(literal.text);
+    }
+    return {};
+  }
+
+  // --- Names
+
+  [[nodiscard]] const LocalSlot* FindLocal(std::string_view name) const {
+    for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
+      if (local->name == name) return &*local;
+    }
+    return nullptr;
+  }
+
+  const Node* MakeAttribute(Attribute* attribute) {
+    attributes_.push_back(attribute);
+    return Make<AttributeNode>(attribute, AttributeNode::Mode::kValue);
+  }
+  static AttributeNode* AsAttribute(const Node* node) {
+    return const_cast<AttributeNode*>(dynamic_cast<const AttributeNode*>(node));
+  }
+  Attribute* FromNode(const Node* node) {
+    Attribute* attribute = Make<PathAttribute>(PathAttribute::FromNode(node));
+    attributes_.push_back(attribute);
+    return attribute;
+  }
+
+  Planned PlanIdent(const Expr* expr) {
+    const NodeInfo& info = checked_.InfoOf(expr);
+    std::string_view name = expr->name;
+    const bool root = name.starts_with('.');
+    if (root) name.remove_prefix(1);
+    // A name of type type is taken for a type's name, even where it is a variable (as cel-go).
+    if (checked() && info.type != nullptr && info.type->kind == TypeKind::kType) {
+      const Type* type = functions_.env().FindTypeName(name);
+      if (type == nullptr) return Fail("reference to undefined type: " + std::string(name));
+      return Constant(Value::Type(type->name));
+    }
+    if (const LocalSlot* local = root ? nullptr : FindLocal(name)) {
+      return MakeAttribute(Make<PathAttribute>(PathAttribute::FromSlot(local->slot)));
+    }
+    if (checked()) {
+      return MakeAttribute(Make<PathAttribute>(PathAttribute::FromVariable({std::string(name)})));
+    }
+    return MakeAttribute(
+        Make<MaybeAttribute>(CandidateNames(functions_.env().container, expr->name), &functions_));
+  }
+
+  // The attribute that steps can be added to.
+  AttributeNode* Qualifiable(const Node* node) {
+    if (AttributeNode* attribute = AsAttribute(node)) return attribute;
+    return Make<AttributeNode>(FromNode(node), AttributeNode::Mode::kValue);
+  }
+
+  Planned PlanSelect(const Expr* expr) {
+    const Planned operand = Visit(expr->target);
+    if (!operand) return operand;
+    AttributeNode* node = Qualifiable(*operand);
+    Qualifier qualifier;
+    qualifier.key = Value::CountedString(expr->name);
+    qualifier.test_only = expr->test_only;
+    node->attribute()->AddQualifier(qualifier);
+    if (expr->test_only) node->BecomeTest();
+    return node;
+  }
+
+  Planned PlanIndex(const Node* operand, const Node* index, bool optional) {
+    AttributeNode* node = Qualifiable(operand);
+    Qualifier qualifier;
+    qualifier.optional = optional;
+    if (const Value* constant = index->AsConstant()) {
+      qualifier.key = *constant;
+      switch (constant->kind()) {
+        case ValueKind::kBool:
+        case ValueKind::kInt:
+        case ValueKind::kUint:
+        case ValueKind::kDouble:
+        case ValueKind::kString:
+          break;
+        default:
+          return Fail("invalid qualifier type: " + std::string(GoTypeName(*constant)));
+      }
+    } else {
+      qualifier.dynamic = index;
+      qualifier.resolve_only = AsAttribute(index) != nullptr;
+    }
+    node->attribute()->AddQualifier(qualifier);
+    return node;
+  }
+
+  // --- Calls
+
+  // A call as it will be made: unchecked expressions find out here what a dotted call means.
+  struct Target {
+    std::string_view function;
+    const Expr* receiver = nullptr;
+  };
+
+  [[nodiscard]] bool HasBody(std::string_view function) const {
+    return functions_.env().FindFunction(function) != nullptr;
+  }
+
+  static std::string QualifiedName(const Expr* expr) {
+    if (expr->kind == ExprKind::kIdent) return std::string(expr->name);
+    if (expr->kind != ExprKind::kSelect || expr->test_only) return {};
+    const std::string prefix = QualifiedName(expr->target);
+    return prefix.empty() ? prefix : prefix + "." + std::string(expr->name);
+  }
+
+  Target ResolveTarget(const Expr* expr) {
+    const Expr* receiver = expr->member ? expr->target : nullptr;
+    if (checked()) return {expr->name, receiver};
+    std::string name(expr->name);
+    if (receiver != nullptr) {
+      const std::string prefix = QualifiedName(receiver);
+      if (prefix.empty()) return {expr->name, receiver};
+      name = prefix + "." + name;
+    }
+    for (const std::string& candidate : CandidateNames(functions_.env().container, name)) {
+      if (HasBody(candidate)) return {plan_.arena.CopyString(candidate), nullptr};
+    }
+    return {expr->name, receiver};
+  }
+
+  Planned PlanCall(const Expr* expr) {
+    if (expr->name == "cel.@block") return PlanBlock(expr);
+    const Target target = ResolveTarget(expr);
+    std::vector<const Node*> nodes;
+    if (target.receiver != nullptr) {
+      const Planned receiver = Visit(target.receiver);
+      if (!receiver) return receiver;
+      nodes.push_back(*receiver);
+    }
+    for (const Expr* arg : expr->args) {
+      const Planned node = Visit(arg);
+      if (!node) return node;
+      nodes.push_back(*node);
+    }
+    const std::span<const Node* const> args = plan_.arena.Copy(nodes);
+    const std::string_view function = target.function;
+    if (function == "_&&_" || function == "_||_") {
+      return Make<LogicalNode>(args, function == "_||_");
+    }
+    if (function == "_?_:_") return PlanConditional(args);
+    if (function == "_==_" || function == "_!=_") {
+      const bool negated = function == "_!=_";
+      return Make<EqualNode>(args[0], args[1], negated,
+                             CostFor(function, negated ? "not_equals" : "equals"));
+    }
+    if (function == "_[_]") return PlanIndex(args[0], args[1], /*optional=*/false);
+    if (function == "_?._" || function == "_[?_]") {
+      return PlanIndex(args[0], args[1], /*optional=*/true);
+    }
+    return PlanFunction(expr, function, args);
+  }
+
+  CallCost CostFor(std::string_view function, std::string_view overload) const {
+    return options_.costs == nullptr ? CallCost{} : options_.costs(function, overload);
+  }
+
+  Planned PlanConditional(std::span<const Node* const> args) {
+    const auto branch = [this](const Node* node) {
+      AttributeNode* attribute = AsAttribute(node);
+      return attribute != nullptr ? attribute->attribute() : FromNode(node);
+    };
+    Attribute* yes = branch(args[1]);
+    Attribute* no = branch(args[2]);
+    return MakeAttribute(Make<ConditionalAttribute>(args[0], yes, no));
+  }
+
+  // The overload that a call takes for certain; empty when several are possible.
+  [[nodiscard]] std::string_view OverloadOf(const Expr* expr) const {
+    const auto overloads = checked_.InfoOf(expr).overloads;
+    return overloads.size() == 1 ? overloads[0] : std::string_view();
+  }
+
+  Planned PlanFunction(const Expr* expr, std::string_view function,
+                       std::span<const Node* const> args) {
+    const std::string_view overload = OverloadOf(expr);
+    if (args.size() == 2 && (function == "or" || function == "orValue")) {
+      const bool unwrap = function == "orValue";
+      if (overload.empty() ||
+          overload == (unwrap ? "optional_orValue_value" : "optional_or_optional")) {
+        return Make<OptionalOrNode>(args[0], args[1], unwrap);
+      }
+    }
+    CallNode::Spec spec;
+    spec.function = function;
+    spec.args = args;
+    spec.cost = CostFor(function, overload);
+    spec.missing = "no such overload: " + std::string(function);
+    FindCallees(function, overload, expr, spec);
+    if (args.empty() && spec.callees.empty()) {
+      return Fail("no such overload: " + std::string(function) + "()");
+    }
+    if (args.size() > 2) {
+      spec.missing += " " + std::to_string(expr->id);
+      spec.one_by_one = true;
+    }
+    if (options_.optimize) {
+      if (const Planned optimized = Optimize(function, overload, spec); !optimized || *optimized) {
+        return optimized;
+      }
+    }
+    return Make<CallNode>(std::move(spec));
+  }
+
+  // Parameters whose declared types must be looked at when the call is made.
+  const Overload* GuardFor(const Overload& overload, const FunctionTable::Body& body) const {
+    return (body.flags & kNoTypeGuard) != 0 ? nullptr : &overload;
+  }
+
+  void FindCallees(std::string_view function, std::string_view overload, const Expr* expr,
+                   CallNode::Spec& spec) {
+    const Function* declared = functions_.env().FindFunction(function);
+    if (const FunctionTable::Body* body = functions_.FindSingleton(function)) {
+      const Callee callee{.body = body, .guard = nullptr};
+      spec.callees = plan_.arena.Copy(std::span<const Callee>(&callee, 1));
+      return;
+    }
+    if (declared == nullptr) return;
+    std::vector<Callee> callees;
+    for (const Overload& candidate : declared->overloads) {
+      const FunctionTable::Body* body = functions_.FindOverload(candidate.id);
+      if (body == nullptr) continue;
+      if (candidate.id == overload) {
+        callees = {{.body = body, .guard = NeedsGuard(candidate, *body, expr)}};
+        break;
+      }
+      callees.push_back({.body = body, .guard = GuardFor(candidate, *body)});
+    }
+    spec.callees = plan_.arena.Copy(callees);
+    spec.dispatch = callees.size() > 1;
+    spec.one_by_one =
+        spec.dispatch || (callees.size() == 1 && (callees[0].body->flags & kOneByOne) != 0);
+    if (spec.dispatch) {
+      // Overloads that check their own arguments still have to have the right number of them.
+      for (std::size_t i = 0; i < callees.size(); ++i) {
+        if (spec.callees[i].guard != nullptr) continue;
+        FillGuard(*declared, spec, i);
+      }
+    }
+  }
+
+  void FillGuard(const Function& declared, CallNode::Spec& spec, std::size_t index) {
+    std::vector<Callee> callees(spec.callees.begin(), spec.callees.end());
+    std::size_t at = 0;
+    for (const Overload& candidate : declared.overloads) {
+      if (functions_.FindOverload(candidate.id) == nullptr) continue;
+      if (at++ == index) callees[index].guard = AnyArgs(candidate.args.size());
+    }
+    spec.callees = plan_.arena.Copy(callees);
+  }
+
+  // A guard that only counts arguments.
+  const Overload* AnyArgs(std::size_t count) {
+    Overload* overload = Make<Overload>();
+    overload->args.assign(count, &types::kDyn);
+    return overload;
+  }
+
+  // Types that the checker knows for certain need no second look.
+  const Overload* NeedsGuard(const Overload& overload, const FunctionTable::Body& body,
+                             const Expr* expr) {
+    if ((body.flags & kNoTypeGuard) != 0) return nullptr;
+    std::vector<const Type*> types;
+    if (expr->member) types.push_back(checked_.TypeOf(expr->target));
+    for (const Expr* arg : expr->args) types.push_back(checked_.TypeOf(arg));
+    if (types.size() != overload.args.size()) return &overload;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const Type* wanted = overload.args[i];
+      const bool any = IsDyn(wanted) || wanted->kind == TypeKind::kTypeParam;
+      const bool certain = types[i] != nullptr && wanted->parameters.empty() && !wanted->nullable &&
+                           !types[i]->nullable && IsExactType(types[i], wanted);
+      if (!any && !certain) return &overload;
+    }
+    return nullptr;
+  }
+
+  // --- What is worked out once
+
+  // A node, or null when there is nothing to do.
+  Planned Optimize(std::string_view function, std::string_view overload, CallNode::Spec& spec) {
+    if (overload == "in_list") {
+      if (const Value* list = spec.args[1]->AsConstant()) return PlanSet(spec.args[0], *list);
+      return nullptr;
+    }
+    if (const RegexFunction* regex = FindRegexFunction(function);
+        regex != nullptr && spec.args.size() > 1) {
+      const Value* pattern = spec.args[1]->AsConstant();
+      if (pattern != nullptr && pattern->IsString()) return PlanPattern(*regex, *pattern, spec);
+      return nullptr;
+    }
+    const bool conversion = std::ranges::find(kConversions, function) != kConversions.end();
+    if (conversion && spec.args.size() == 1 && spec.args[0]->AsConstant() != nullptr) {
+      const CallNode call(spec);
+      Frame frame{.arena = plan_.arena};
+      const Value value = call.Eval(frame);
+      if (value.IsError()) return Fail(std::string(value.AsText()));
+      return Constant(value);
+    }
+    return PlanFolded(spec);
+  }
+
+  // Calls of constants have constant results, but go on costing what they cost.
+  Planned PlanFolded(const CallNode::Spec& spec) {
+    constexpr std::uint64_t kWorkMax = 1000;  // do not work out at length what may never be asked
+    std::vector<std::uint64_t> charges;
+    for (const Node* arg : spec.args) {
+      if (arg->AsConstant() != nullptr) continue;
+      const auto* folded = dynamic_cast<const FoldedNode*>(arg);
+      if (folded == nullptr || folded->value().IsError()) return nullptr;
+      charges.insert(charges.end(), folded->charges().begin(), folded->charges().end());
+    }
+    if (spec.args.empty()) return nullptr;
+    std::uint64_t before = 0;
+    for (const std::uint64_t charge : charges) before += charge;
+    for (const Node* arg : spec.args) {
+      if (const Value* value = arg->AsConstant();
+          value != nullptr && PlainSizeOf(*value) > kWorkMax) {
+        return nullptr;
+      }
+    }
+    if (before > kWorkMax) return nullptr;
+    const CallNode call(spec);
+    Frame frame{.arena = plan_.arena};
+    const Value value = call.Eval(frame);
+    if (value.IsError() || PlainSizeOf(value) > kWorkMax) return nullptr;
+    charges.push_back(frame.cost - before);
+    return Make<FoldedNode>(CountedText(value), plan_.arena.Copy(charges));
+  }
+
+  static Value CountedText(const Value& value) {
+    return value.IsString() ? Value::CountedString(value.AsText()) : value;
+  }
+
+  Planned PlanPattern(const RegexFunction& function, const Value& pattern,
+                      const CallNode::Spec& spec) {
+    std::string error;
+    std::unique_ptr<RE2> compiled = CompileRegex(pattern.AsText(), &error);
+    if (compiled == nullptr) return Fail(error);
+    return Make<PatternNode>(spec.args, std::move(compiled), function.body, spec.cost);
+  }
+
+  // `x in [1, 'a']`: all members with the numbers of other kinds that equal them. Null when a
+  // member is no simple value.
+  Planned PlanSet(const Node* element, const Value& list) {
+    if (!list.IsList()) return nullptr;
+    if (list.AsList().size == 0) return Constant(Value::Bool(false));
+    std::vector<MapEntry> members;
+    const auto add = [&](Value value) {
+      members.push_back({.key = value, .value = Value::Bool(true)});
+    };
+    for (const Value& value : list.AsList().elements()) {
+      switch (value.kind()) {
+        case ValueKind::kBool:
+        case ValueKind::kString:
+          break;
+        case ValueKind::kInt:
+          add(Value::Double(static_cast<double>(value.AsInt())));
+          if (value.AsInt() >= 0) add(Value::Uint(value.AsUint()));
+          break;
+        case ValueKind::kUint:
+          add(Value::Double(static_cast<double>(value.AsUint())));
+          if (value.AsInt() >= 0) add(Value::Int(value.AsInt()));
+          break;
+        case ValueKind::kDouble:
+          if (const auto integer = IndexOf(value)) {
+            add(Value::Int(*integer));
+            if (*integer >= 0) add(Value::Uint(static_cast<std::uint64_t>(*integer)));
+          }
+          break;
+        default:
+          return nullptr;
+      }
+      add(value);
+    }
+    return Make<MemberNode>(element, MakeMap(plan_.arena, members));
+  }
+
+  // --- Lists, maps, folds
+
+  Planned PlanList(const Expr* expr) {
+    std::vector<const Node*> elements;
+    bool constant = true;
+    for (const Expr* element : expr->args) {
+      const Planned node = Visit(element);
+      if (!node) return node;
+      constant = constant && (*node)->AsConstant() != nullptr;
+      elements.push_back(*node);
+    }
+    std::vector<bool> optional;
+    for (const std::int32_t index : expr->optional_indices) {
+      optional.resize(elements.size());
+      optional[index] = true;
+    }
+    const ListNode* list = Make<ListNode>(plan_.arena.Copy(elements), std::move(optional));
+    return options_.optimize && constant ? WorkOut(list) : list;
+  }
+
+  Planned PlanMap(const Expr* expr) {
+    std::vector<MapNode::Item> items;
+    bool constant = true;
+    for (const Entry& entry : expr->entries) {
+      const Planned key = Visit(entry.key);
+      if (!key) return key;
+      const Planned value = Visit(entry.value);
+      if (!value) return value;
+      constant = constant && (*key)->AsConstant() != nullptr && (*value)->AsConstant() != nullptr;
+      items.push_back({.key = *key, .value = *value, .optional = entry.optional});
+    }
+    const MapNode* map = Make<MapNode>(plan_.arena.Copy(items));
+    return options_.optimize && constant ? WorkOut(map) : map;
+  }
+
+  const Node* WorkOut(const Node* node) {
+    Frame frame{.arena = plan_.arena};
+    return Constant(node->Eval(frame));
+  }
+
+  int NewSlots(int count) {
+    const int slot = plan_.slot_count;
+    plan_.slot_count += count;
+    return slot;
+  }
+
+  Planned PlanFold(const Expr* expr) {
+    const Comprehension& fold = *expr->comprehension;
+    FoldNode::Spec spec;
+    const Planned accu = Visit(fold.accu_init);
+    if (!accu) return accu;
+    const Planned range = Visit(fold.range);
+    if (!range) return range;
+    spec.accu = *accu;
+    spec.range = *range;
+    spec.slot = NewSlots(3);
+    spec.two = !fold.iter_var2.empty();
+    // cel-go looks for the accumulator first.
+    if (spec.two) locals_.push_back({fold.iter_var2, spec.slot + 2});
+    locals_.push_back({fold.iter_var, spec.slot + 1});
+    locals_.push_back({fold.accu_var, spec.slot});
+    const Planned condition = Visit(fold.condition);
+    if (!condition) return condition;
+    const Planned step = Visit(fold.step);
+    if (!step) return step;
+    locals_.resize(locals_.size() - (spec.two ? 3 : 2));
+    locals_.push_back({fold.accu_var, spec.slot});
+    const Planned result = Visit(fold.result);
+    if (!result) return result;
+    locals_.pop_back();
+    spec.condition = *condition;
+    spec.step = *step;
+    spec.result = *result;
+    return Make<FoldNode>(spec);
+  }
+
+  Planned PlanBlock(const Expr* expr) {
+    if (expr->args.size() != 2 || expr->args[0]->kind != ExprKind::kList) {
+      return Fail("cel.@block expects a list constructor as the first argument");
+    }
+    const std::span<Expr*> values = expr->args[0]->args;
+    const int slot = NewSlots(static_cast<int>(values.size()));
+    const std::size_t mark = locals_.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string_view name = plan_.arena.CopyString("@index" + std::to_string(i));
+      locals_.push_back({name, slot + static_cast<int>(i)});
+    }
+    std::vector<const Node*> nodes;
+    for (const Expr* value : values) {
+      const Planned node = Visit(value);
+      if (!node) return node;
+      nodes.push_back(*node);
+    }
+    const Planned body = Visit(expr->args[1]);
+    if (!body) return body;
+    locals_.resize(mark);
+    return Make<BlockNode>(plan_.arena.Copy(nodes), slot, *body);
+  }
+
+  const CheckedAst& checked_;
+  const PlanOptions& options_;
+  const FunctionTable& functions_;
+  Plan& plan_;
+  std::vector<LocalSlot> locals_;
+  std::vector<Attribute*> attributes_;
+};
+
+constexpr int kInlineSlots = 12;
+
+}  // namespace
+
+Value Plan::Eval(Frame& frame) const {
+  Slot inline_slots[kInlineSlots];
+  frame.slots = slot_count <= kInlineSlots
+                    ? inline_slots
+                    : frame.arena.NewSpan<Slot>(static_cast<std::size_t>(slot_count)).data();
+  const Value value = root->Eval(frame);
+  frame.slots = nullptr;
+  return frame.stopped ? frame.StopValue() : value;
+}
+
+std::expected<std::unique_ptr<Plan>, std::string> MakePlan(const CheckedAst& checked,
+                                                           const PlanOptions& options) {
+  return MakePlanFor(checked, checked.ast->root, options);
+}
+
+std::expected<std::unique_ptr<Plan>, std::string> MakePlanFor(const CheckedAst& checked,
+                                                              const Expr* expr,
+                                                              const PlanOptions& options) {
+  auto plan = std::make_unique<Plan>();
+  const Planned root = Planner(checked, options, *plan).Run(expr);
+  if (!root) return std::unexpected(root.error());
+  plan->root = *root;
+  return plan;
+}
+
+}  // namespace drachma::cel
