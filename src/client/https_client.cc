@@ -207,7 +207,7 @@ Result<std::unique_ptr<HttpsClientFactory>> HttpsClientFactory::Make(KubeConfig 
   options.key_pem = config.key_pem;
   options.server_name = config.tls_server_name;
   options.proxy = config.proxy_url;
-  options.connections_max = kConnectionsMax;
+  options.requests_max = kConnectionsMax;
   if (config.insecure_skip_tls_verify) options.verify = net::ClientOptions::Verify::kNo;
   DRA_ASSIGN(std::unique_ptr<net::HttpClient> http, net::HttpClient::Make(std::move(options)));
   return std::unique_ptr<HttpsClientFactory>(

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -320,8 +321,6 @@ class CurlClient final : public HttpClient {
     InitialiseCurl();
     multi_ = curl_multi_init();
     curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-    curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS,
-                      static_cast<long>(options_.connections_max));
     // Kept open for reuse; curl's own number depends on how many requests run just now.
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 256L);
     thread_ = std::thread([this] { Run(); });
@@ -388,6 +387,7 @@ class CurlClient final : public HttpClient {
       int running = 0;
       curl_multi_perform(multi_, &running);
       Reap();
+      StartWaiting();
       const int wait_ms = CheckStreams();
       curl_multi_poll(multi_, nullptr, 0, wait_ms, nullptr);
     }
@@ -414,18 +414,38 @@ class CurlClient final : public HttpClient {
       cancelled.swap(cancelled_);
     }
     for (auto& transfer : incoming) {
-      Prepare(*transfer, options_);
-      curl_multi_add_handle(multi_, transfer->easy.get());
-      transfers_.emplace(transfer->id, std::move(transfer));
+      if (transfer->is_stream) {
+        Start(std::move(transfer));
+      } else {
+        waiting_.push_back(std::move(transfer));
+      }
     }
     for (const RequestId id : cancelled) Forget(id);
+    StartWaiting();
     return true;
+  }
+
+  void Start(std::unique_ptr<Transfer> transfer) {
+    Prepare(*transfer, options_);
+    curl_multi_add_handle(multi_, transfer->easy.get());
+    transfers_.emplace(transfer->id, std::move(transfer));
+  }
+
+  void StartWaiting() {
+    while (!waiting_.empty() && requests_ < options_.requests_max) {
+      std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (transfer->delivery->cancelled) continue;
+      ++requests_;
+      Start(std::move(transfer));
+    }
   }
 
   void Forget(RequestId id) {
     const auto found = transfers_.find(id);
     if (found == transfers_.end()) return;
     curl_multi_remove_handle(multi_, found->second->easy.get());
+    if (!found->second->is_stream) --requests_;
     transfers_.erase(found);
   }
 
@@ -491,6 +511,8 @@ class CurlClient final : public HttpClient {
 
   // On the thread only.
   std::map<RequestId, std::unique_ptr<Transfer>> transfers_;
+  std::deque<std::unique_ptr<Transfer>> waiting_;  // requests over requests_max
+  std::size_t requests_ = 0;                       // of transfers_ that are no streams
   std::size_t ended_ = 0;
   std::thread thread_;
 };

@@ -38,8 +38,8 @@ struct ClientOptions {
   std::string proxy;        // empty: none (the environment is not asked)
   std::string user_agent = "drachma";
   Duration connect_timeout = std::chrono::seconds(10);
-  // To one host; more requests wait. Streams count too. 0: no limit.
-  int connections_max = 0;
+  // Requests under way at a time, hence connections; more wait their turn. Streams do not count.
+  std::size_t requests_max = 128;
   std::size_t response_bytes_max = 512 * 1024 * 1024;  // kTooLarge
   std::size_t line_bytes_max = 64 * 1024 * 1024;       // of a stream: kTooLarge
 };

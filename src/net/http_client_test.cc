@@ -164,6 +164,20 @@ TEST_F(HttpClientTest, ManyRequestsRunSideBySide) {
   EXPECT_EQ(all.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
+TEST_F(HttpClientTest, MoreRequestsThanAllowedWaitTheirTurn) {
+  Serve([&](HttpRequest, std::shared_ptr<HttpResponder> responder) { responder->Respond({}); });
+  Connect({.requests_max = 3});
+  std::atomic<int> good = 0;
+  std::promise<void> all;
+  for (int i = 0; i < 50; ++i) {
+    client_->Send({.url = base_}, executor_, [&](Result<ClientResponse> result) {
+      if (result && ++good == 50) all.set_value();
+    });
+  }
+  all.get_future().wait();
+  EXPECT_LE(server_->Stats().connections_accepted, 3u);
+}
+
 TEST_F(HttpClientTest, ConnectionsAreKept) {
   Serve(WhoAmI);
   Connect();
