@@ -1,5 +1,6 @@
 #include "controllers/claim_controller.h"
 #include "controllers/controller.h"
+#include "controllers/daemon_set.h"
 #include "controllers/deployment.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/job.h"
@@ -21,6 +22,10 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .component = "replicaset-controller",
        .concurrency = 5,
        .make = &ReplicaSetController::Make},
+      {.name = "daemonset-controller",
+       .component = "daemonset-controller",
+       .concurrency = 2,
+       .make = &DaemonSetController::Make},
       {.name = "job-controller",
        .component = "job-controller",
        .concurrency = 5,
