@@ -7,6 +7,7 @@
 #include "controllers/namespaces.h"
 #include "controllers/nodes.h"
 #include "controllers/replica_set.h"
+#include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 
 namespace drachma::controllers {
@@ -26,6 +27,10 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .component = "daemonset-controller",
        .concurrency = 2,
        .make = &DaemonSetController::Make},
+      {.name = "statefulset-controller",
+       .component = "statefulset-controller",
+       .concurrency = 5,
+       .make = &StatefulSetController::Make},
       {.name = "job-controller",
        .component = "job-controller",
        .concurrency = 5,
