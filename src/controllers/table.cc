@@ -2,6 +2,7 @@
 #include "controllers/controller.h"
 #include "controllers/daemon_set.h"
 #include "controllers/deployment.h"
+#include "controllers/disruption.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/job.h"
 #include "controllers/namespaces.h"
@@ -31,6 +32,10 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .component = "statefulset-controller",
        .concurrency = 5,
        .make = &StatefulSetController::Make},
+      {.name = "disruption-controller",
+       .component = "controllermanager",
+       .concurrency = 5,
+       .make = &DisruptionController::Make},
       {.name = "job-controller",
        .component = "job-controller",
        .concurrency = 5,
