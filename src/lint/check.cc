@@ -44,8 +44,8 @@ Mark PlaceInScalar(const YamlDocument::Place& place, std::string_view text, std:
 
 Mark PlaceOf(const YamlDocument& document, std::string_view text, const Found& found) {
   const YamlDocument::Place& place = document.PlaceOf(found.finding.path);
-  if (found.offset_in_scalar > 0 && place.path == found.finding.path) {
-    return PlaceInScalar(place, text, found.offset_in_scalar);
+  if (found.offset_in_scalar && place.path == found.finding.path) {
+    return PlaceInScalar(place, text, *found.offset_in_scalar);
   }
   return place.key.line == 0 ? place.value : place.key;
 }

@@ -148,8 +148,7 @@ class TextEditor {
   [[nodiscard]] const Place* FlowAround(std::string_view path) const {
     for (const Place& place : document_.places) {
       if (!IsWithin(path, place.path) || place.value.line == 0) continue;
-      const std::size_t begin = Offset(place.value);
-      if (begin < text_.size() && (text_[begin] == '{' || text_[begin] == '[')) return &place;
+      if (IsFlow(place)) return &place;
     }
     return nullptr;
   }
@@ -206,19 +205,29 @@ class TextEditor {
   }
 
   // The end of the text of a node. The reader's end of a block collection lies behind the comments
-  // and blank lines that follow, so the end of the last scalar in it counts.
+  // and blank lines that follow, so the ends of the scalars and flow nodes in it count.
   [[nodiscard]] std::size_t SubtreeEnd(const Place& place) const {
-    const Place* last = &place;
+    std::size_t end = place.key.line == 0 ? Offset(place.value) : KeyEnd(place);
     for (const Place& candidate : document_.places) {
-      if (IsWithin(candidate.path, place.path) && Offset(candidate.value) >= Offset(last->value)) {
-        last = &candidate;
-      }
+      if (!IsWithin(candidate.path, place.path)) continue;
+      if (candidate.key.line != 0) end = std::max(end, KeyEnd(candidate));
+      if (IsFlow(candidate) || !HasChildren(candidate)) end = std::max(end, LeafEnd(candidate));
     }
-    std::size_t end = std::max(Offset(last->value_end), Offset(last->value));
-    if (last->value_end.line > last->value.line) {  // a block scalar ends at the next line's start
+    return end;
+  }
+
+  [[nodiscard]] bool IsFlow(const Place& place) const {
+    const std::size_t begin = Offset(place.value);
+    return begin < text_.size() && (text_[begin] == '{' || text_[begin] == '[');
+  }
+
+  [[nodiscard]] std::size_t LeafEnd(const Place& leaf) const {
+    std::size_t end = std::max(Offset(leaf.value_end), Offset(leaf.value));
+    if (!IsFlow(leaf) && leaf.value_end.line > leaf.value.line) {
+      // A block scalar ends at the start of the next line.
       while (end > 0 && (text_[end - 1] == '\n' || text_[end - 1] == ' ')) --end;
     }
-    return std::max(end, last->key.line == 0 ? end : KeyEnd(*last));
+    return end;
   }
 
   // Behind the colon of a member.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ struct RuleContext {
 // the text of the scalar at `path`.
 struct Found {
   Finding finding;
-  std::size_t offset_in_scalar = 0;
+  std::optional<std::size_t> offset_in_scalar = std::nullopt;
 };
 
 // A rule looks at one object in the form in which it was written. Rules are independent of each

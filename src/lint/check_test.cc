@@ -1,0 +1,58 @@
+#include "lint/check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace drachma::lint {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadFile(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Every folder of tests/lint: input.yaml, the findings it must have and the text after --fix.
+// With UPDATE_GOLDEN in the environment they are written instead, to be read before they are kept.
+class CheckTest : public testing::TestWithParam<fs::path> {};
+
+TEST_P(CheckTest, FindsAndCorrects) {
+  const CheckedFile checked = CheckText("input.yaml", ReadFile(GetParam() / "input.yaml"), {});
+  std::string findings;
+  for (const Finding& finding : checked.findings) findings += FormatFinding(finding);
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(GetParam() / "findings.txt") << findings;
+    std::ofstream(GetParam() / "corrected.yaml") << checked.corrected;
+  }
+  EXPECT_EQ(findings, ReadFile(GetParam() / "findings.txt"));
+  EXPECT_EQ(checked.corrected, ReadFile(GetParam() / "corrected.yaml"));
+  // What has been corrected offers no correction any more.
+  for (const Finding& left : CheckText("", checked.corrected, {}).findings) {
+    EXPECT_TRUE(left.changes.empty()) << FormatFinding(left);
+  }
+}
+
+std::vector<fs::path> Cases() {
+  std::vector<fs::path> cases;
+  for (const auto& entry : fs::directory_iterator(DRACHMA_SOURCE_DIR "/tests/lint")) {
+    cases.push_back(entry.path());
+  }
+  std::ranges::sort(cases);
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, CheckTest, testing::ValuesIn(Cases()), [](const auto& info) {
+  std::string name = info.param.filename().string();
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace drachma::lint
