@@ -53,6 +53,8 @@ Inventory& Inventory::operator=(Inventory&&) noexcept = default;
 
 const Options& Inventory::options() const { return impl_->options; }
 
+void Inventory::KeepOrder() { impl_->keep_order = true; }
+
 Status Inventory::SetSlice(const json::Value& slice) { return impl_->SetSlice(slice); }
 void Inventory::RemoveSlice(std::string_view name) { impl_->RemoveSlice(name); }
 

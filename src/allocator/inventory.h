@@ -70,6 +70,11 @@ class Inventory {
 
   [[nodiscard]] const Options& options() const;
 
+  // From now on slices of a pool that disagree about its size are looked at in the order in which
+  // they were set, as upstream's allocator does with its list; otherwise by name, so that the order
+  // of insertion never matters.
+  void KeepOrder();
+
   // --- Changes. All are idempotent; setting what is there already costs a comparison.
 
   // `slice` is a ResourceSlice in API version v1; it is kept (shared, not copied).

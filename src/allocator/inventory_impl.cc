@@ -96,7 +96,9 @@ void Inventory::Impl::DropRetired() {
 }
 
 Status Inventory::Impl::SetSlice(const json::Value& json) {
-  const std::string_view name = json["metadata"]["name"].AsString();
+  std::string name(json["metadata"]["name"].AsString());
+  // A list may hold one name twice, which a cluster never does.
+  if (keep_order) name += '#' + std::to_string(++next_order);
   const auto known = slices.find(name);
   if (known != slices.end() && known->second->json.SharesWith(json)) return {};
   auto read = ReadSlice(json);
@@ -106,7 +108,7 @@ Status Inventory::Impl::SetSlice(const json::Value& json) {
   Pool& pool = PoolFor(slice->driver, slice->pool_name);
   const Scope before = ScopeOf(pool);
   slice->pool = &pool;
-  if (keep_order) slice->order = ++next_order;
+  slice->order = next_order;
   const auto count = static_cast<std::uint32_t>(slice->devices.size());
   slice->first_word = words.Take(static_cast<std::uint32_t>(WordsFor(count)));
   slice->first_record = records.Take(count);
@@ -121,7 +123,7 @@ Status Inventory::Impl::SetSlice(const json::Value& json) {
   }
   ApplyRules(*slice);
   device_count += count;
-  slices.emplace(slice->name, slice.get());
+  slices.emplace(std::move(name), slice.get());
   const auto place = std::ranges::upper_bound(
       pool.slices, std::tie(slice->order, slice->name), {},
       [](const std::unique_ptr<Slice>& other) { return std::tie(other->order, other->name); });

@@ -37,7 +37,7 @@ class Inventory::Impl {
   std::uint64_t revision = 1;
 
   // --- Slices and pools.
-  // The order in which slices were given, for callers to whom it matters (debug); else 0.
+  // Whether the order in which slices are set counts, and the number of the latest.
   bool keep_order = false;
   std::uint64_t next_order = 0;
   std::map<std::string, Slice*, std::less<>> slices;

@@ -35,6 +35,8 @@ void ReadDevice(api::Device& device, std::size_t index, Slice& slice) {
        .binds_to_node = device.binds_to_node,
        .binding_list = device.binding_conditions.has_value(),
        .binding = device.binding_conditions && !device.binding_conditions->empty(),
+       .binding_fields =
+           device.binding_conditions.has_value() || !device.binding_failure_conditions.empty(),
        .consumes = !device.consumes_counters.empty()});
   if (slice.devices.back().binding) SetBit(slice.binding_mask, index);
   if (IsPlain(device.capacity)) SetBit(slice.plain_capacity, index);
