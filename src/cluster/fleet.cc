@@ -1,0 +1,164 @@
+#include "cluster/fleet.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "client/objects.h"
+#include "gpu/driver.h"
+
+namespace drachma::cluster {
+namespace {
+
+// The NVIDIA driver's label for nodes whose GPUs share one NVLink fabric.
+constexpr std::string_view kCliqueLabel = "nvidia.com/gpu.clique";
+constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
+
+std::string GpuAnnotation(const GroupGpu& gpu) {
+  return fmt::format("{} x{}{}", gpu.model->key, gpu.count,
+                     gpu.mig == gpu::MigMode::kDynamic ? " mig=dynamic" : "");
+}
+
+// "H100-80GB x8 mig=dynamic".
+Result<GroupGpu> ParseGpuAnnotation(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  std::string key;
+  std::string count;
+  std::string mode;
+  words >> key >> count >> mode;
+  GroupGpu gpu{.model = gpu::FindModel(key)};
+  if (gpu.model == nullptr)
+    return Fail(Code::kInvalid, fmt::format("unknown GPU model \"{}\"", key));
+  const bool counted =
+      count.size() > 1 && count[0] == 'x' &&
+      std::from_chars(count.data() + 1, count.data() + count.size(), gpu.count).ec == std::errc();
+  if (!counted || gpu.count < 0 || gpu.count > kGpusPerNodeMax) {
+    return Fail(Code::kInvalid, fmt::format("{}: \"{}\" is not MODEL xCOUNT [mig=dynamic]",
+                                            node::kSimulatedGpu, text));
+  }
+  if (mode == "mig=dynamic") gpu.mig = gpu::MigMode::kDynamic;
+  return gpu;
+}
+
+// A label value may hold no spaces.
+std::string LabelText(std::string_view text) {
+  std::string label(text);
+  for (char& c : label) c = c == ' ' ? '-' : c;
+  return label;
+}
+
+Fleet MakeDefault() {
+  return {.name = "default",
+          .description = "A few nodes with different GPUs: H100, A100 and L4",
+          .groups = {{.name = "h100",
+                      .count = 2,
+                      .cpu = "128",
+                      .memory = "1Ti",
+                      .gpu = GroupGpu{gpu::FindModel("H100-80GB"), 8}},
+                     {.name = "a100",
+                      .count = 1,
+                      .cpu = "64",
+                      .memory = "512Gi",
+                      .gpu = GroupGpu{gpu::FindModel("A100-40GB"), 4}},
+                     {.name = "l4",
+                      .count = 1,
+                      .cpu = "32",
+                      .memory = "128Gi",
+                      .gpu = GroupGpu{gpu::FindModel("L4-24GB"), 2}}}};
+}
+
+// One group of `count` nodes with 8 GPUs of one model.
+Fleet OneModel(std::string name, std::string description, std::string_view model, int nodes,
+               int gpus, gpu::MigMode mig = gpu::MigMode::kOff) {
+  return {.name = name,
+          .description = std::move(description),
+          .groups = {{.name = name,
+                      .count = nodes,
+                      .cpu = "192",
+                      .memory = "2Ti",
+                      .gpu = GroupGpu{gpu::FindModel(model), gpus, mig}}}};
+}
+
+Fleet WithNvlink(Fleet fleet, std::string domain) {
+  for (NodeGroup& group : fleet.groups) group.nvlink_domain = domain;
+  return fleet;
+}
+
+}  // namespace
+
+std::span<const Fleet> BuiltInFleets() {
+  static const std::vector<Fleet> fleets = {
+      MakeDefault(),
+      OneModel("dgx-a100", "4 DGX A100: 8 A100 80 GB each", "A100-80GB", 4, 8),
+      OneModel("dgx-h100", "4 DGX H100: 8 H100 80 GB each", "H100-80GB", 4, 8),
+      OneModel("dgx-h200", "4 DGX H200: 8 H200 141 GB each", "H200-141GB", 4, 8),
+      OneModel("dgx-b200", "4 DGX B200: 8 B200 180 GB each", "B200-180GB", 4, 8),
+      OneModel("mig-h100", "2 nodes with 8 H100 each, cut into MIG parts on demand", "H100-80GB", 2,
+               8, gpu::MigMode::kDynamic),
+      WithNvlink(OneModel("gb200-nvl72", "One GB200 NVL72 rack: 18 nodes with 4 GB200 each",
+                          "GB200-186GB", 18, 4),
+                 "rack-1"),
+      OneModel("scale-500", "500 nodes with 10 H100 each, for load", "H100-80GB", 500, 10),
+      OneModel("scale-5000", "5,000 nodes with 8 H100 each, for load", "H100-80GB", 5000, 8),
+  };
+  return fleets;
+}
+
+Result<Fleet> FindFleet(const std::string& name_or_file) {
+  if (name_or_file == "none") return Fleet{.name = "none", .description = "No nodes"};
+  std::string names;
+  for (const Fleet& fleet : BuiltInFleets()) {
+    if (fleet.name == name_or_file) return fleet;
+    names += (names.empty() ? "" : ", ") + fleet.name;
+  }
+  std::ifstream file(name_or_file);
+  if (!file) {
+    return Fail(Code::kNotFound,
+                fmt::format("--fleet {}: neither a file nor a built-in fleet (none, {})",
+                            name_or_file, names));
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  return ReadFleet(text.str(), name_or_file);
+}
+
+std::vector<node::NodeSpec> NodesOf(const Fleet& fleet) {
+  std::vector<node::NodeSpec> nodes;
+  for (const NodeGroup& group : fleet.groups) {
+    for (int i = 0; i < group.count; ++i) {
+      node::NodeSpec spec{.name = fmt::format("{}-{}", group.name, i),
+                          .labels = group.labels,
+                          .annotations = {{std::string(node::kSimulated), "fleet"}},
+                          .capacity = {{"cpu", group.cpu},
+                                       {"memory", group.memory},
+                                       {"ephemeral-storage", "1Ti"},
+                                       {"pods", group.pods}}};
+      if (group.gpu) {
+        spec.annotations.emplace(node::kSimulatedGpu, GpuAnnotation(*group.gpu));
+        spec.labels.emplace(kProductLabel, LabelText(group.gpu->model->product));
+      }
+      if (!group.nvlink_domain.empty()) {
+        spec.labels.emplace(kCliqueLabel, group.nvlink_domain + ".0");
+      }
+      nodes.push_back(std::move(spec));
+    }
+  }
+  return nodes;
+}
+
+Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(const json::Value& node) {
+  std::vector<std::unique_ptr<node::DraPlugin>> drivers;
+  const std::string_view annotation = client::AnnotationOf(node, node::kSimulatedGpu);
+  if (annotation.empty()) return drivers;
+  DRA_ASSIGN(const GroupGpu gpu, ParseGpuAnnotation(annotation));
+  const std::string name(client::NameOf(node));
+  gpu::SimBackend backend(name, *gpu.model, gpu.count, gpu.mig);
+  DRA_ASSIGN(std::unique_ptr<gpu::GpuDriver> driver, gpu::GpuDriver::Create(name, backend));
+  drivers.push_back(std::move(driver));
+  return drivers;
+}
+
+}  // namespace drachma::cluster

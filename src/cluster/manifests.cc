@@ -1,0 +1,317 @@
+#include "cluster/manifests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include "api/kinds.h"
+#include "client/objects.h"
+#include "json/yaml.h"
+
+namespace drachma::cluster {
+namespace {
+
+using json::Value;
+
+// A claim of a file that is allocated had this when it was allocated; files leave it out.
+constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
+
+constexpr std::array<std::string_view, 7> kWorkloads = {
+    "Deployment", "ReplicaSet", "StatefulSet",          "DaemonSet",
+    "Job",        "CronJob",    "ReplicationController"};
+
+Result<std::string> ReadAll(const std::string& file) {
+  std::stringstream text;
+  if (file == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream stream(file);
+  if (!stream) return Fail(Code::kNotFound, fmt::format("cannot read {}", file));
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> FilesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
+  const auto where = [&] { return fmt::format("{}:{}: ", file, line); };
+  const std::string_view api_version = object["apiVersion"].AsString();
+  const std::string_view kind_name = object["kind"].AsString();
+  if (api_version.empty() || kind_name.empty()) {
+    return Fail(Code::kInvalid, where() + "an object needs apiVersion and kind");
+  }
+  const auto [group, version] = api::SplitGroupVersion(api_version);
+  const api::KindInfo* kind = api::FindKind(group, version, kind_name);
+  if (kind == nullptr) {
+    return Fail(Code::kInvalid, fmt::format("{}no matches for kind \"{}\" in version \"{}\"",
+                                            where(), kind_name, api_version));
+  }
+  if (client::NameOf(object).empty() && object["metadata"]["generateName"].AsString().empty()) {
+    return Fail(Code::kInvalid, fmt::format("{}{} needs metadata.name", where(), kind_name));
+  }
+  if (kind->namespaced() && client::NamespaceOf(object).empty()) {
+    object.Edit("metadata").Set("namespace", "default");
+  }
+  return Manifest{
+      .file = file,
+      .line = line,
+      .object = std::move(object),
+      .kind = kind,
+      .resource = {std::string(group), std::string(version), std::string(kind->plural)}};
+}
+
+}  // namespace
+
+std::string Manifest::Place() const {
+  return fmt::format("{}:{}: {}/{}", file, line, kind->kind, client::NameOf(object));
+}
+
+bool Manifest::Is(std::string_view group, std::string_view kind_name) const {
+  return kind->group == group && kind->kind == kind_name;
+}
+
+Result<std::vector<Manifest>> ParseManifests(std::string_view text, const std::string& file) {
+  Result<std::vector<json::YamlDocument>> documents = json::ReadYaml(text);
+  if (!documents) {
+    return Fail(Code::kInvalid, fmt::format("{}: {}", file, documents.error().message));
+  }
+  std::vector<Manifest> manifests;
+  for (json::YamlDocument& document : *documents) {
+    const bool list =
+        document.value["kind"].AsString().ends_with("List") && document.value["items"].IsArray();
+    if (!list) {
+      DRA_ASSIGN(Manifest manifest,
+                 ToManifest(std::move(document.value), file, document.begin.line));
+      manifests.push_back(std::move(manifest));
+      continue;
+    }
+    for (std::size_t i = 0; i < document.value["items"].size(); ++i) {
+      const int line = document.PlaceOf(fmt::format("items[{}]", i)).value.line;
+      DRA_ASSIGN(Manifest manifest, ToManifest(document.value["items"].Items()[i], file, line));
+      manifests.push_back(std::move(manifest));
+    }
+  }
+  return manifests;
+}
+
+Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files) {
+  std::vector<Manifest> manifests;
+  for (const std::string& argument : files) {
+    for (const std::string& file : FilesOf(argument)) {
+      DRA_ASSIGN(const std::string text, ReadAll(file));
+      DRA_ASSIGN(std::vector<Manifest> more, ParseManifests(text, file));
+      std::ranges::move(more, std::back_inserter(manifests));
+    }
+  }
+  return manifests;
+}
+
+bool IsGiven(const Manifest& manifest) {
+  if (manifest.Is("", "Pod")) {
+    return !manifest.object["spec"]["nodeName"].AsString().empty();
+  }
+  return std::ranges::find(kWorkloads, manifest.kind->kind) == kWorkloads.end();
+}
+
+struct ManifestWriter::Run {
+  std::vector<Manifest> manifests;
+  std::size_t next = 0;
+  std::function<void(Status)> done;
+  Status first_error;
+  std::size_t waiting = 0;
+};
+
+ManifestWriter::ManifestWriter(client::Client& client, Report report)
+    : client_(client), report_(std::move(report)) {}
+
+void ManifestWriter::NoteUid(const Manifest& manifest, const Value& answer) {
+  const std::string_view uid = client::UidOf(manifest.object);
+  if (!uid.empty()) uids_.insert_or_assign(std::string(uid), std::string(client::UidOf(answer)));
+}
+
+Value ManifestWriter::WithServerUids(const Value& value) const {
+  if (value.IsObject()) {
+    Value changed = value;
+    for (const json::Member& member : value.Members()) {
+      if (member.key() == "uid") {
+        const auto known = uids_.find(member.value.AsString());
+        if (known != uids_.end()) changed.Set("uid", known->second);
+      } else if (member.value.IsObject() || member.value.IsArray()) {
+        changed.Set(member.key(), WithServerUids(member.value));
+      }
+    }
+    return changed;
+  }
+  if (value.IsArray()) {
+    Value changed = Value::Array();
+    for (const Value& item : value.Items()) changed.Append(WithServerUids(item));
+    return changed;
+  }
+  return value;
+}
+
+void ManifestWriter::EnsureNamespace(const Manifest& manifest, std::function<void(Status)> done) {
+  const std::string ns(client::NamespaceOf(manifest.object));
+  if (!manifest.kind->namespaced() || !namespaces_.insert(ns).second) {
+    done({});
+    return;
+  }
+  Value object = Value::Object(
+      {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Value::Object({{"name", ns}})}});
+  client_.Call(
+      client::CreateRequest(client::resources::kNamespaces, "", std::move(object)),
+      [alive = std::weak_ptr(alive_), done = std::move(done)](const Result<Value>& answer) {
+        if (alive.expired()) return;
+        const bool there = answer || answer.error().code == Code::kAlreadyExists;
+        done(there ? Status() : Status(std::unexpected(answer.error())));
+      });
+}
+
+void ManifestWriter::WriteOne(const Manifest& manifest, OneDone done) {
+  client::Request request = client::CreateRequest(
+      manifest.resource, client::NamespaceOf(manifest.object), WithServerUids(manifest.object));
+  request.field_validation = "Strict";
+  const bool allocated = manifest.Is("resource.k8s.io", "ResourceClaim") &&
+                         !manifest.object["status"]["allocation"].IsNull();
+  if (allocated && !client::HasFinalizer(request.body, kClaimFinalizer)) {
+    request.body.Edit("metadata").Edit("finalizers").Append(kClaimFinalizer);
+  }
+  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_), manifest,
+                                    done = std::move(done)](Result<Value> answer) mutable {
+    if (alive.expired()) return;
+    if (answer) {
+      NoteUid(manifest, *answer);
+      WriteStatus(manifest, "created", std::move(done));
+    } else if (answer.error().code == Code::kAlreadyExists) {
+      Merge(manifest, std::move(done));
+    } else {
+      done(std::unexpected(answer.error()));
+    }
+  });
+}
+
+void ManifestWriter::Merge(const Manifest& manifest, OneDone done) {
+  Value patch = WithServerUids(manifest.object);
+  patch.Erase("status");
+  patch.Edit("metadata").Erase("uid");
+  client::Request get = client::GetRequest(manifest.resource, client::NamespaceOf(manifest.object),
+                                           client::NameOf(manifest.object));
+  client_.Call(
+      std::move(get), [this, alive = std::weak_ptr(alive_), manifest, patch = std::move(patch),
+                       done = std::move(done)](Result<Value> before) mutable {
+        if (alive.expired()) return;
+        if (!before) {
+          done(std::unexpected(before.error()));
+          return;
+        }
+        NoteUid(manifest, *before);
+        client::Request request = client::PatchRequest(
+            manifest.resource, client::NamespaceOf(manifest.object),
+            client::NameOf(manifest.object), client::PatchType::kMerge, std::move(patch));
+        client_.Call(std::move(request), [this, alive, manifest,
+                                          version = std::string(client::ResourceVersionOf(*before)),
+                                          done = std::move(done)](Result<Value> after) mutable {
+          if (alive.expired()) return;
+          if (!after) {
+            done(std::unexpected(after.error()));
+            return;
+          }
+          const bool same = client::ResourceVersionOf(*after) == version;
+          WriteStatus(manifest, same ? "unchanged" : "configured", std::move(done));
+        });
+      });
+}
+
+void ManifestWriter::WriteStatus(const Manifest& manifest, std::string outcome, OneDone done) {
+  const bool has_status =
+      !manifest.object["status"].empty() && manifest.kind->FindSubresource("status") != nullptr;
+  if (!has_status) {
+    done(std::move(outcome));
+    return;
+  }
+  client::Request request = client::PatchRequest(
+      manifest.resource, client::NamespaceOf(manifest.object), client::NameOf(manifest.object),
+      client::PatchType::kMerge,
+      Value::Object({{"status", WithServerUids(manifest.object["status"])}}), "status");
+  client_.Call(std::move(request), [alive = std::weak_ptr(alive_), outcome = std::move(outcome),
+                                    done = std::move(done)](const Result<Value>& answer) mutable {
+    if (alive.expired()) return;
+    if (answer) {
+      done(std::move(outcome));
+    } else {
+      done(std::unexpected(answer.error()));
+    }
+  });
+}
+
+void ManifestWriter::Write(std::vector<Manifest> manifests, std::function<void(Status)> done) {
+  // Pods first: claims of files are reserved for the uids that files give them.
+  std::ranges::stable_partition(manifests, [](const Manifest& manifest) {
+    return manifest.Is("", "Namespace") || manifest.Is("scheduling.k8s.io", "PriorityClass");
+  });
+  std::stable_partition(manifests.begin(), manifests.end(), [](const Manifest& manifest) {
+    return !manifest.Is("resource.k8s.io", "ResourceClaim");
+  });
+  auto run = std::make_shared<Run>(Run{.manifests = std::move(manifests), .done = std::move(done)});
+  Next(run);
+}
+
+void ManifestWriter::Next(const std::shared_ptr<Run>& run) {
+  if (run->next == run->manifests.size()) {
+    run->done(run->first_error);
+    return;
+  }
+  const Manifest& manifest = run->manifests[run->next++];
+  EnsureNamespace(manifest, [this, run, &manifest](const Status& status) {
+    if (!status) {
+      report_(manifest, std::unexpected(status.error()));
+      if (run->first_error) run->first_error = status;
+      Next(run);
+      return;
+    }
+    WriteOne(manifest, [this, run, &manifest](const Result<std::string>& outcome) {
+      report_(manifest, outcome);
+      if (!outcome && run->first_error) run->first_error = std::unexpected(outcome.error());
+      Next(run);
+    });
+  });
+}
+
+void ManifestWriter::WriteTogether(std::vector<Manifest> manifests,
+                                   std::function<void(Status)> done) {
+  auto run = std::make_shared<Run>(Run{.manifests = std::move(manifests), .done = std::move(done)});
+  run->waiting = run->manifests.size();
+  if (run->manifests.empty()) {
+    run->done({});
+    return;
+  }
+  for (const Manifest& manifest : run->manifests) EnsureNamespace(manifest, [](const Status&) {});
+  for (const Manifest& manifest : run->manifests) {
+    WriteOne(manifest, [this, run, &manifest](const Result<std::string>& outcome) {
+      report_(manifest, outcome);
+      if (!outcome && run->first_error) run->first_error = std::unexpected(outcome.error());
+      if (--run->waiting == 0) run->done(run->first_error);
+    });
+  }
+}
+
+}  // namespace drachma::cluster

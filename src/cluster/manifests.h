@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds.h"
+#include "base/result.h"
+#include "client/client.h"
+#include "json/value.h"
+
+namespace drachma::cluster {
+
+// An object of a file.
+struct Manifest {
+  std::string file;
+  int line = 0;  // where it begins
+  json::Value object;
+  const api::KindInfo* kind = nullptr;
+  client::Resource resource;  // in the object's version
+
+  // "file:line: Kind/name".
+  [[nodiscard]] std::string Place() const;
+  [[nodiscard]] bool Is(std::string_view group, std::string_view kind_name) const;
+};
+
+// The objects of files (YAML or JSON; "-" is standard input; a folder stands for its .yaml, .yml
+// and .json files by name), in order. A List stands for its items. ERRORS: kNotFound, kInvalid with
+// file and line.
+[[nodiscard]] Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files);
+// The same of one text.
+[[nodiscard]] Result<std::vector<Manifest>> ParseManifests(std::string_view text,
+                                                           const std::string& file);
+
+// Whether a manifest is part of the world as it is, rather than work for the control plane to
+// begin: everything but workloads and pods that are not bound to a node.
+[[nodiscard]] bool IsGiven(const Manifest& manifest);
+
+// Writes manifests to an API server one after the other: makes what is missing, merges into what is
+// there, and writes what files say of status, too. uids of the files are replaced by those that the
+// server gave, wherever they stand. Belongs to the client's executor.
+class ManifestWriter {
+ public:
+  // Called once for each manifest: "created", "configured" or "unchanged", or its error.
+  using Report = std::function<void(const Manifest&, const Result<std::string>& outcome)>;
+
+  // `client` must outlive the writer.
+  ManifestWriter(client::Client& client, Report report);
+
+  // Writes `manifests` in order; `done` gets the first error. One call at a time.
+  void Write(std::vector<Manifest> manifests, std::function<void(Status)> done);
+  // Sends all creations at once, in order, without waiting for answers: what is new arrives
+  // together.
+  void WriteTogether(std::vector<Manifest> manifests, std::function<void(Status)> done);
+
+ private:
+  struct Run;
+  using OneDone = std::move_only_function<void(Result<std::string>)>;
+
+  void Next(const std::shared_ptr<Run>& run);
+  void WriteOne(const Manifest& manifest, OneDone done);
+  void WriteStatus(const Manifest& manifest, std::string outcome, OneDone done);
+  void Merge(const Manifest& manifest, OneDone done);
+  void EnsureNamespace(const Manifest& manifest, std::function<void(Status)> done);
+  void NoteUid(const Manifest& manifest, const json::Value& answer);
+  [[nodiscard]] json::Value WithServerUids(const json::Value& value) const;
+
+  client::Client& client_;
+  const Report report_;
+  std::map<std::string, std::string, std::less<>> uids_;  // of files -> of the server
+  // Namespaces that need not be made; files may use others without holding them.
+  std::set<std::string, std::less<>> namespaces_ = {"default", "kube-system", "kube-public",
+                                                    "kube-node-lease"};
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace drachma::cluster
