@@ -186,6 +186,19 @@ Status ReportStrictErrors(const std::vector<std::string>& errors, FieldValidatio
       CannotBeHandled(expected.kind, expected.api_version, expected, api::StrictErrorText(errors)));
 }
 
+// The YAML reader reports repeated keys itself, by line; JSON's are reported by the decoder.
+std::vector<std::string> TakeYamlDuplicates(std::vector<json::DuplicateKey>& duplicates) {
+  std::vector<std::string> texts;
+  for (const json::DuplicateKey& duplicate : duplicates) {
+    if (duplicate.line > 0) {
+      texts.push_back(
+          fmt::format("line {}: key \"{}\" already set in map", duplicate.line, duplicate.key));
+    }
+  }
+  if (!texts.empty()) duplicates.clear();
+  return texts;
+}
+
 Error DecodeError(Error error, const ExpectedKind& expected) {
   error.message = CannotBeHandled(expected.kind, expected.api_version, expected, error.message);
   return error;
@@ -205,10 +218,12 @@ Result<json::Value> ReadObject(const Kind& kind, ApiRequest& request, Time now,
   DRA_ASSIGN(ParsedBody body, ParseBody(request, expected));
   DRA_TRY(CheckKind(body.object, expected));
   const FieldValidation mode = FieldValidationOf(request.call);
+  std::vector<std::string> strict = TakeYamlDuplicates(body.duplicates);
   Result<api::Decoded> decoded =
       kind.Decode(body.object, version, StrictnessOf(mode), body.duplicates);
   if (!decoded) return std::unexpected(DecodeError(std::move(decoded.error()), expected));
-  DRA_TRY(ReportStrictErrors(decoded->strict_errors, mode, expected, warnings));
+  strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
+  DRA_TRY(ReportStrictErrors(strict, mode, expected, warnings));
   kind.SetDefaults(version, now, decoded->value);
   return std::move(decoded->value);
 }
@@ -240,6 +255,17 @@ Result<json::Value> ReadDeleteOptionsBody(ApiRequest& request) {
   if (has_body) {
     const ExpectedKind expected{.api_version = "v1", .kind = "DeleteOptions"};
     DRA_ASSIGN(ParsedBody body, ParseBody(request, expected));
+    const std::string_view kind = body.object["kind"].AsString();
+    const std::string_view version = body.object["apiVersion"].AsString();
+    if (kind != "DeleteOptions") {
+      if (api::FindTypeOfKind(version, kind) != nullptr) {
+        return BadInput("decoded object cannot be converted to DeleteOptions");
+      }
+      return BadInput(
+          fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme "
+                      "\"pkg/runtime/scheme.go:111\"",
+                      kind, version));
+    }
     const api::TypeInfo* type = api::FindTypeOfKind("v1", "DeleteOptions");
     if (type != nullptr) {
       DRA_ASSIGN(options, api::Canonical(body.object, *type));

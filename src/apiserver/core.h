@@ -78,6 +78,7 @@ struct WriteJob {
   bool generated_name = false;
   store::RecordPtr base;
   json::Value object;
+  bool deletes = false;  // the write completes the object's deletion
   AdmissionRequest admission;
   std::size_t warnings_of_request = 0;  // those that do not come from an attempt
 };

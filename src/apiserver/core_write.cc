@@ -10,6 +10,19 @@
 
 namespace drachma::apiserver {
 
+namespace {
+
+// Answers a write with an error; what the request was warned of goes with it.
+void Refuse(WriteJob& job, Error error) {
+  if (job.request.error_warnings != nullptr) {
+    job.request.error_warnings->insert(job.request.error_warnings->end(), job.warnings.begin(),
+                                       job.warnings.end());
+  }
+  job.done(std::unexpected(std::move(error)));
+}
+
+}  // namespace
+
 void Core::Create(ApiRequest request, const KindPtr& kind, Done done) {
   auto job = std::make_shared<WriteJob>();
   Result<json::Value> object = ReadObject(*kind, request, Now(), job->warnings);
@@ -81,15 +94,14 @@ void Core::Run(WriteJobPtr job) {
 
 void Core::Attempt(const WriteJobPtr& job) {
   if (++job->attempts > kAttemptsMax) {
-    return job->done(
-        std::unexpected(ModifiedError(job->kind->group(), job->kind->plural(), job->name)));
+    return Refuse(*job, ModifiedError(job->kind->group(), job->kind->plural(), job->name));
   }
   job->warnings.resize(job->warnings_of_request);
   if (Status prepared = Prepare(*job); !prepared) {
-    return job->done(std::unexpected(std::move(prepared.error())));
+    return Refuse(*job, std::move(prepared.error()));
   }
   Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status status) {
-    if (!status) return job->done(std::unexpected(std::move(status.error())));
+    if (!status) return Refuse(*job, std::move(status.error()));
     Mutated(job);
   });
 }
@@ -97,7 +109,11 @@ void Core::Attempt(const WriteJobPtr& job) {
 namespace {
 
 // Upstream's storage reports a wrong uid with this text.
-Error UidConflict(const WriteJob& job, std::string_view key, std::string_view present) {
+Error UidConflict(const WriteJob& job, std::string_view present) {
+  const std::string key =
+      job.kind->info().namespaced()
+          ? fmt::format("/registry/{}/{}/{}", job.kind->plural(), job.ns, job.name)
+          : fmt::format("/registry/{}/{}", job.kind->plural(), job.name);
   return ConflictError(
       job.kind->group(), job.kind->plural(), job.name,
       fmt::format("StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, "
@@ -119,7 +135,7 @@ Status Core::Prepare(WriteJob& job) {
   if (!job.uid_precondition.empty()) {
     const std::string_view present = existing["metadata"]["uid"].AsString();
     if (present != job.uid_precondition) {
-      return std::unexpected(UidConflict(job, key, present));
+      return std::unexpected(UidConflict(job, present));
     }
   }
   DRA_ASSIGN(job.object, job.transform(existing));
@@ -148,10 +164,10 @@ void Core::Review(AdmissionRequest& request, AsyncAdmission::Phase phase,
 
 void Core::Mutated(const WriteJobPtr& job) {
   if (Status checked = Check(*job); !checked) {
-    return job->done(std::unexpected(std::move(checked.error())));
+    return Refuse(*job, std::move(checked.error()));
   }
   Review(job->admission, AsyncAdmission::Phase::kValidating, [this, job](Status status) {
-    if (!status) return job->done(std::unexpected(std::move(status.error())));
+    if (!status) return Refuse(*job, std::move(status.error()));
     Checked(job);
   });
 }
@@ -185,6 +201,10 @@ Status Core::CheckUpdate(WriteJob& job) {
                 job.subresource, job.name);
   const std::string_view wanted = object["metadata"]["resourceVersion"].AsString();
   const std::string_view present = existing["metadata"]["resourceVersion"].AsString();
+  if (wanted.find_first_not_of("0123456789") != std::string_view::npos) {
+    return Fail(Code::kUnknown,
+                fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", wanted));
+  }
   if (wanted.empty() || wanted == "0") {
     if (!job.kind->AllowsUnconditionalUpdate(context)) {
       return std::unexpected(InvalidFieldError(
@@ -205,7 +225,8 @@ void Core::Checked(const WriteJobPtr& job) {
   json::Value& object = job->object;
   if (job->base != nullptr) {
     if (object == job->base->object) return AnswerUnchanged(job);
-    if (DeletesItself(*job->kind, object, job->base->object)) {
+    job->deletes = DeletesItself(*job->kind, object, job->base->object);
+    if (job->deletes) {
       if (job->request.call.dry_run) return Finish(*job, {.object = object});
       store_.Delete(job->base->key, job->base->revision,
                     [this, self = std::weak_ptr(self_), job](Result<store::RecordPtr> result) {
@@ -226,8 +247,7 @@ void Core::Checked(const WriteJobPtr& job) {
   const std::string key = job->kind->KeyOf(job->ns, job->name);
   if (job->request.call.dry_run) {
     if (job->base == nullptr && store_.Head(key) != nullptr) {
-      return job->done(
-          std::unexpected(AlreadyExistsError(job->kind->group(), job->kind->plural(), job->name)));
+      return Refuse(*job, AlreadyExistsError(job->kind->group(), job->kind->plural(), job->name));
     }
     return Finish(*job, {.object = object});
   }
@@ -244,8 +264,7 @@ void Core::Checked(const WriteJobPtr& job) {
 void Core::Committed(const WriteJobPtr& job, Result<store::RecordPtr> result) {
   if (result) {
     // A write that emptied the finalizers of a deleted object is answered with what it wrote.
-    if (job->base != nullptr && (*result)->object["metadata"]["finalizers"].empty() &&
-        DeletesItself(*job->kind, job->object, job->base->object)) {
+    if (job->deletes) {
       return Finish(*job, {.object = job->object});
     }
     return Finish(*job, {.record = *result});
@@ -256,7 +275,7 @@ void Core::Committed(const WriteJobPtr& job, Result<store::RecordPtr> result) {
   if (code == Code::kAlreadyExists) {
     const bool may_retry = job->generated_name || job->present == WriteJob::Present::kUpdate;
     if (!may_retry || job->attempts >= kAttemptsMax) {
-      return job->done(std::unexpected(AlreadyExistsError(group, plural, job->name)));
+      return Refuse(*job, AlreadyExistsError(group, plural, job->name));
     }
     if (job->generated_name) job->name.clear();
     return Attempt(job);
@@ -264,7 +283,7 @@ void Core::Committed(const WriteJobPtr& job, Result<store::RecordPtr> result) {
   if (code == Code::kConflict) return Attempt(job);
   if (code == Code::kNotFound) {
     if (job->missing == WriteJob::Missing::kCreate) return Attempt(job);
-    return job->done(std::unexpected(NotFoundError(group, plural, job->name)));
+    return Refuse(*job, NotFoundError(group, plural, job->name));
   }
   job->done(std::unexpected(std::move(result.error())));
 }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <utility>
 
+#include "apiserver/deprecations.h"
 #include "apiserver/discovery.h"
 #include "apiserver/http_identity.h"
 #include "apiserver/http_metrics.h"
@@ -94,11 +95,15 @@ class Exchange {
   [[nodiscard]] Duration started() const { return started_; }
   [[nodiscard]] bool answered() const { return responder_ == nullptr; }
   RequestLabels labels;
+  // Of the request as such, sent with whatever it is answered.
+  std::shared_ptr<std::vector<std::string>> warnings = std::make_shared<std::vector<std::string>>();
 
-  void Answer(HttpResponse response, const std::vector<std::string>& warnings = {}) {
+  void Answer(HttpResponse response, const std::vector<std::string>& more_warnings = {}) {
     if (responder_ == nullptr) return;
-    for (const std::string& warning : warnings) {
-      response.headers.Add("Warning", WarningHeader(warning));
+    for (const auto* list : {&std::as_const(*warnings), &more_warnings}) {
+      for (const std::string& warning : *list) {
+        response.headers.Add("Warning", WarningHeader(warning));
+      }
     }
     std::size_t bytes = 0;
     for (const SharedBytes& part : response.body) bytes += part->size();
@@ -113,9 +118,7 @@ class Exchange {
     metrics_.Count(labels, response.status, seconds);
     std::exchange(responder_, nullptr)->Respond(std::move(response));
   }
-  void Answer(const Error& error, const std::vector<std::string>& warnings = {}) {
-    Answer(ErrorResponse(error), warnings);
-  }
+  void Answer(const Error& error) { Answer(ErrorResponse(error)); }
   // For watches, which answer by themselves.
   std::shared_ptr<HttpResponder> TakeResponder() { return std::exchange(responder_, nullptr); }
   [[nodiscard]] const std::shared_ptr<HttpResponder>& responder() const { return responder_; }
@@ -372,7 +375,7 @@ class Front final : public HttpFront {
     if (is_namespace) request.call.ns.clear();
     const Result<KindPtr> kind = core_.KindOf(path.resource);
     if (!kind && core_.Authorize(Core::AttributesOf(request))) {
-      return exchange->Answer(kind.error());
+      return AnswerUnknown(exchange, path, kind.error());
     }
     if (!verb) return exchange->Answer(verb.error());
     request.call.verb = *verb;
@@ -381,6 +384,12 @@ class Front final : public HttpFront {
       return exchange->Answer(allowed.error());
     }
     if (!kind) return exchange->Answer(kind.error());
+    if (std::string warning =
+            DeprecationWarning(path.resource.group, path.resource.version, (*kind)->info().kind);
+        !warning.empty()) {
+      exchange->warnings->push_back(std::move(warning));
+    }
+    request.error_warnings = exchange->warnings;
     if (Status read = ReadRequest(http, query, request); !read) {
       return exchange->Answer(read.error());
     }
@@ -395,6 +404,15 @@ class Front final : public HttpFront {
     core_.Dispatch(std::move(request), *kind, [exchange, rendering](Result<Answer> answer) {
       AnswerExchange(*exchange, std::move(answer), rendering);
     });
+  }
+
+  // Groups that nobody serves are no part of the API at all: upstream's router answers them with
+  // plain text.
+  void AnswerUnknown(const ExchangePtr& exchange, const RequestPath& path, const Error& error) {
+    if (path.resource.group.empty() || discovery_.At("/apis/" + path.resource.group, "")) {
+      return exchange->Answer(error);
+    }
+    exchange->Answer(TextResponse(404, "404 page not found\n"));
   }
 
   static Status ReadRequest(HttpRequest& http, const Query& query, ApiRequest& request) {

@@ -67,7 +67,10 @@ class BuiltInVersions final : public KindVersions {
 class BuiltInKind final : public Kind {
  public:
   explicit BuiltInKind(const api::KindInfo& info)
-      : Kind(info), versions_(info), printer_(PrinterFor(info.group, info.kind)) {
+      : Kind(info),
+        versions_(info),
+        printer_(PrinterFor(info.group, info.kind)),
+        storage_type_(StorageInfo(info).storage_type) {
     if (printer_ == nullptr) printer_ = PrintNameAndAge;
   }
 
@@ -111,13 +114,15 @@ class BuiltInKind final : public Kind {
 
   Status BeforeCreate(const validation::Context& context, json::Value& object,
                       std::vector<std::string>* warnings) const override {
-    return validation::BeforeCreate(StrategyOf(context.subresource), context, object, warnings);
+    DRA_TRY(validation::BeforeCreate(StrategyOf(context.subresource), context, object, warnings));
+    return MakeCanonical(object);
   }
 
   Status BeforeUpdate(const validation::Context& context, json::Value& object,
                       const json::Value& old, std::vector<std::string>* warnings) const override {
-    return validation::BeforeUpdate(StrategyOf(context.subresource), context, object, old,
-                                    warnings);
+    DRA_TRY(
+        validation::BeforeUpdate(StrategyOf(context.subresource), context, object, old, warnings));
+    return MakeCanonical(object);
   }
 
   json::Value Cells(const json::Value& object, std::string_view /*version*/,
@@ -136,8 +141,16 @@ class BuiltInKind final : public Kind {
     return validation::StrategyFor(info_.group, info_.kind, subresource);
   }
 
+  // What strategies have cleared is written as Go writes it: empty structs stand, empty lists go.
+  Status MakeCanonical(json::Value& object) const {
+    if (storage_type_ == nullptr) return {};
+    DRA_ASSIGN(object, api::Canonical(object, *storage_type_));
+    return {};
+  }
+
   BuiltInVersions versions_;
   Printer printer_;
+  const api::TypeInfo* storage_type_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct ApiRequest {
 
   // DeleteOptions that stood in the query, used when there is no body.
   json::Value delete_options;
+
+  // Where warnings go that come with an error; null when nobody reads them.
+  std::shared_ptr<std::vector<std::string>> error_warnings;
 
   [[nodiscard]] const client::Resource& resource() const { return call.resource; }
 };
