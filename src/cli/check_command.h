@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace drachma::cli {
+
+struct CheckArguments {
+  std::vector<std::string> files;  // "-" is standard input
+  std::string driver = "gpu.nvidia.com";
+  bool fix = false;
+  std::string output = "table";  // or "json", "yaml"
+};
+
+// `drachma check`: findings with their places, and the corrected text (or, with `fix`, the files
+// changed in place). Returns 0 without errors (warnings may be there), 1 with errors, 2 when a file
+// cannot be read or written.
+int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& error);
+
+}  // namespace drachma::cli
