@@ -1,4 +1,6 @@
 # The two commands of a newcomer are `make run` and `make test`.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 JOBS ?= $(shell nproc)
 DRACHMA = build/release/drachma
 
