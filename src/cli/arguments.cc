@@ -1,0 +1,39 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+
+#include "api/features.h"
+
+namespace drachma::cli {
+
+Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments) {
+  std::map<std::string, bool> gates;
+  if (arguments.feature_gates.empty()) return gates;
+  api::FeatureGates checked;
+  DRA_TRY(checked.Set(arguments.feature_gates));
+  const api::FeatureGates defaults;
+  for (const api::GateInfo& info : api::AllGates()) {
+    if (checked.On(info.gate) != defaults.On(info.gate)) {
+      gates.emplace(info.name, checked.On(info.gate));
+    }
+  }
+  return gates;
+}
+
+Result<scheduler::SelectorErrors> SelectorErrorsOf(const PlaneArguments& arguments,
+                                                   scheduler::SelectorErrors fallback) {
+  if (arguments.selector_errors.empty()) return fallback;
+  if (arguments.selector_errors == "skip") return scheduler::SelectorErrors::kSkip;
+  if (arguments.selector_errors == "fail") return scheduler::SelectorErrors::kFail;
+  return BadInput("--selector-errors wants skip or fail, not " + arguments.selector_errors);
+}
+
+Result<scheduler::DeviceOrder> DeviceOrderOf(const PlaneArguments& arguments,
+                                             scheduler::DeviceOrder fallback) {
+  if (arguments.device_order.empty()) return fallback;
+  if (arguments.device_order == "best-fit") return scheduler::DeviceOrder::kBestFit;
+  if (arguments.device_order == "first-fit") return scheduler::DeviceOrder::kFirstFit;
+  return BadInput("--device-order wants best-fit or first-fit, not " + arguments.device_order);
+}
+
+}  // namespace drachma::cli

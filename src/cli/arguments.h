@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/output.h"
+#include "scheduler/scheduler.h"
+
+namespace drachma::cli {
+
+// What the control plane's commands have in common.
+struct PlaneArguments {
+  std::string feature_gates;    // "A=true,B=false"
+  std::string selector_errors;  // "skip", "fail", "" for the command's default
+  std::string device_order;     // "best-fit", "first-fit", ""
+  std::uint64_t seed = 0;
+};
+
+// The gates by name. ERRORS: kBadRequest with upstream's text.
+[[nodiscard]] Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments);
+[[nodiscard]] Result<scheduler::SelectorErrors> SelectorErrorsOf(
+    const PlaneArguments& arguments, scheduler::SelectorErrors fallback);
+[[nodiscard]] Result<scheduler::DeviceOrder> DeviceOrderOf(const PlaneArguments& arguments,
+                                                           scheduler::DeviceOrder fallback);
+
+struct UpArguments {
+  PlaneArguments plane;
+  std::string fleet;
+  std::string data_dir;
+  bool ephemeral = false;
+  std::string listen = "127.0.0.1:6443";
+  std::string kubeconfig;
+  std::vector<std::string> files;
+  std::string roles;
+  std::vector<std::string> enable_admission;
+  std::vector<std::string> disable_admission;
+  std::string token_auth_file;
+};
+int RunUp(const UpArguments& arguments);
+
+// `drachma scheduler`, `drachma controllers`, `drachma node`.
+struct RoleArguments {
+  PlaneArguments plane;
+  std::string kubeconfig;
+  std::string scheduler_name = "default-scheduler";
+  bool leader_elect = false;
+  std::string fleet;
+  std::vector<std::string> controllers;
+};
+int RunScheduler(const RoleArguments& arguments);
+int RunControllers(const RoleArguments& arguments);
+int RunNode(const RoleArguments& arguments);
+
+struct PlanArguments {
+  PlaneArguments plane;
+  std::string fleet;
+  std::vector<std::string> files;
+  std::vector<std::string> what_if;
+  std::vector<std::string> remove;
+  std::vector<std::string> priorities;  // "POD=N"
+  double horizon_seconds = 60;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunPlan(const PlanArguments& arguments);
+
+struct ApplyArguments {
+  std::string kubeconfig;
+  std::vector<std::string> files;
+};
+int RunApply(const ApplyArguments& arguments);
+
+struct TopArguments {
+  std::string kubeconfig;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunTop(const TopArguments& arguments);
+
+struct FleetArguments {
+  std::string name;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunFleetList(const FleetArguments& arguments);
+int RunFleetShow(const FleetArguments& arguments);
+
+}  // namespace drachma::cli

@@ -1,0 +1,268 @@
+// The program: what users type, turned into the arguments of one command. The only file that sees
+// CLI11.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/check_command.h"
+#include "cli/debug_allocate.h"
+#include "cli/debug_cel.h"
+#include "cli/output.h"
+
+namespace drachma::cli {
+namespace {
+
+constexpr const char* kVersion = "drachma 0.1.0 (Kubernetes 1.37.2)";
+
+// What the parsed command line asks for.
+using Run = std::function<int()>;
+
+const std::map<std::string, OutputFormat> kFormats = {
+    {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+
+CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& example) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->footer("Example:\n  " + example);
+  return command;
+}
+
+void AddOutput(CLI::App& command, OutputFormat& output) {
+  command.add_option("-o,--output", output, "Form of the output: table, json or yaml")
+      ->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case))
+      ->type_name("FORM");
+}
+
+void AddKubeconfig(CLI::App& command, std::string& kubeconfig) {
+  command
+      .add_option("--kubeconfig", kubeconfig,
+                  "The API server to use (default $KUBECONFIG, then ~/.kube/config)")
+      ->type_name("FILE");
+}
+
+void AddFiles(CLI::App& command, std::vector<std::string>& files, bool required) {
+  CLI::Option* option =
+      command.add_option("-f,--filename", files, "Manifests: files, folders, - for standard input");
+  option->type_name("FILE");
+  if (required) option->required();
+}
+
+void AddGates(CLI::App& command, PlaneArguments& plane) {
+  command.add_option("--feature-gates", plane.feature_gates, "Upstream's gates: A=true,B=false")
+      ->type_name("GATES");
+  command.add_option("--seed", plane.seed, "Makes generated names and choices repeat")
+      ->type_name("N");
+}
+
+void AddScheduling(CLI::App& command, PlaneArguments& plane) {
+  AddGates(command, plane);
+  command
+      .add_option("--selector-errors", plane.selector_errors,
+                  "A selector that fails on a device: skip the device or fail the attempt")
+      ->check(CLI::IsMember({"skip", "fail"}))
+      ->type_name("HOW");
+  command
+      .add_option("--device-order", plane.device_order,
+                  "Which fitting device is taken: best-fit or first-fit (upstream's)")
+      ->check(CLI::IsMember({"best-fit", "first-fit"}))
+      ->type_name("ORDER");
+}
+
+void AddFleet(CLI::App& command, std::string& fleet) {
+  command.add_option("--fleet", fleet, "Simulated nodes: a built-in fleet, a file, or none")
+      ->type_name("NAME|FILE|none");
+}
+
+void AddUp(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<UpArguments>();
+  CLI::App* command = AddCommand(
+      app, "up", "Run a whole cluster in this process: API server, controllers, scheduler, nodes",
+      "drachma up --fleet dgx-h100 --data-dir /tmp/cluster --listen 127.0.0.1:0");
+  AddFleet(*command, arguments->fleet);
+  command->add_option("--data-dir", arguments->data_dir, "Where the cluster is kept")
+      ->type_name("DIR");
+  command->add_flag("--ephemeral", arguments->ephemeral, "Keep everything in memory");
+  command
+      ->add_option("--listen", arguments->listen, "Address of the API server; port 0: a free one")
+      ->type_name("HOST:PORT");
+  command->add_option("--kubeconfig", arguments->kubeconfig, "Where to write the kubeconfig")
+      ->type_name("FILE");
+  AddFiles(*command, arguments->files, false);
+  command->add_option("--roles", arguments->roles, "apiserver,controllers,scheduler,nodes")
+      ->type_name("ROLES");
+  command
+      ->add_option("--enable-admission-plugins", arguments->enable_admission,
+                   "Admission plugins to switch on")
+      ->delimiter(',');
+  command
+      ->add_option("--disable-admission-plugins", arguments->disable_admission,
+                   "Admission plugins to switch off")
+      ->delimiter(',');
+  command->add_option("--token-auth-file", arguments->token_auth_file, "Bearer tokens and users")
+      ->type_name("FILE");
+  AddScheduling(*command, arguments->plane);
+  command->callback([&run, arguments] { run = [arguments] { return RunUp(*arguments); }; });
+}
+
+void AddRoles(CLI::App& app, Run& run) {
+  auto scheduler = std::make_shared<RoleArguments>();
+  CLI::App* command = AddCommand(app, "scheduler", "Run the scheduler against an API server",
+                                 "drachma scheduler --kubeconfig admin.conf --leader-elect");
+  AddKubeconfig(*command, scheduler->kubeconfig);
+  command
+      ->add_option("--scheduler-name", scheduler->scheduler_name, "spec.schedulerName of its pods")
+      ->type_name("NAME");
+  command->add_flag("--leader-elect", scheduler->leader_elect, "Work only while holding the lease");
+  AddScheduling(*command, scheduler->plane);
+  command->callback([&run, scheduler] { run = [scheduler] { return RunScheduler(*scheduler); }; });
+
+  auto controllers = std::make_shared<RoleArguments>();
+  command = AddCommand(app, "controllers", "Run the controllers against an API server",
+                       "drachma controllers --kubeconfig admin.conf");
+  AddKubeconfig(*command, controllers->kubeconfig);
+  command->add_option("--controllers", controllers->controllers, "Only these (default all)")
+      ->delimiter(',');
+  command->add_flag("--leader-elect", controllers->leader_elect,
+                    "Work only while holding the lease");
+  AddGates(*command, controllers->plane);
+  command->callback(
+      [&run, controllers] { run = [controllers] { return RunControllers(*controllers); }; });
+
+  auto node = std::make_shared<RoleArguments>();
+  command = AddCommand(app, "node", "Simulate nodes with their kubelets against an API server",
+                       "drachma node --kubeconfig admin.conf --fleet dgx-h100");
+  AddKubeconfig(*command, node->kubeconfig);
+  AddFleet(*command, node->fleet);
+  AddGates(*command, node->plane);
+  command->callback([&run, node] { run = [node] { return RunNode(*node); }; });
+}
+
+void AddPlan(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* command = AddCommand(
+      app, "plan", "Tell where every pod would go and which devices it would get, without a server",
+      "drachma plan -f examples/quickstart.yaml --fleet dgx-h100 -o json");
+  AddFiles(*command, arguments->files, true);
+  AddFleet(*command, arguments->fleet);
+  command->add_option("--what-if", arguments->what_if, "Apply these once the plan is at rest")
+      ->type_name("FILE");
+  command->add_option("--remove", arguments->remove, "Remove this once the plan is at rest")
+      ->type_name("KIND/NAME");
+  command
+      ->add_option("--set-priority", arguments->priorities,
+                   "Give a pod this priority once the plan is at rest")
+      ->type_name("POD=N");
+  command
+      ->add_option("--horizon", arguments->horizon_seconds,
+                   "Seconds of virtual time to look on after everything is at rest")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  AddScheduling(*command, arguments->plane);
+  AddOutput(*command, arguments->output);
+  command->callback([&run, arguments] { run = [arguments] { return RunPlan(*arguments); }; });
+}
+
+void AddApply(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<ApplyArguments>();
+  CLI::App* command = AddCommand(app, "apply", "Write manifests to an API server, without kubectl",
+                                 "drachma apply -f examples/quickstart.yaml");
+  AddFiles(*command, arguments->files, true);
+  AddKubeconfig(*command, arguments->kubeconfig);
+  command->callback([&run, arguments] { run = [arguments] { return RunApply(*arguments); }; });
+}
+
+void AddCheck(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command =
+      AddCommand(app, "check", "Find faults of manifests, with line and column, and correct them",
+                 "drachma check -f examples/from-a-blog.yaml --fix");
+  AddFiles(*command, arguments->files, true);
+  command->add_flag("--fix", arguments->fix, "Correct the files in place; comments and order stay");
+  command->add_option("--driver", arguments->driver, "The driver whose devices are meant")
+      ->type_name("DRIVER");
+  command->add_option("-o,--output", arguments->output, "Form of the output: table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->type_name("FORM");
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunCheck(*arguments, std::cout, std::cerr); };
+  });
+}
+
+void AddTop(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<TopArguments>();
+  CLI::App* command =
+      AddCommand(app, "top", "Count devices by model and state", "drachma top -o json");
+  AddKubeconfig(*command, arguments->kubeconfig);
+  AddOutput(*command, arguments->output);
+  command->callback([&run, arguments] { run = [arguments] { return RunTop(*arguments); }; });
+}
+
+void AddFleetCommand(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<FleetArguments>();
+  CLI::App* fleet =
+      AddCommand(app, "fleet", "Built-in fleets and GPU models", "drachma fleet list");
+  fleet->require_subcommand(1);
+  CLI::App* list = AddCommand(*fleet, "list", "Fleets and GPU models that are built in",
+                              "drachma fleet list -o json");
+  AddOutput(*list, arguments->output);
+  list->callback([&run, arguments] { run = [arguments] { return RunFleetList(*arguments); }; });
+  CLI::App* show =
+      AddCommand(*fleet, "show", "A fleet as a file, to be changed and given to --fleet",
+                 "drachma fleet show dgx-h100 > my-fleet.yaml");
+  show->add_option("name", arguments->name, "Built-in fleet or file")->required();
+  AddOutput(*show, arguments->output);
+  show->callback([&run, arguments] { run = [arguments] { return RunFleetShow(*arguments); }; });
+}
+
+void AddDebug(CLI::App& app, Run& run) {
+  CLI::App* debug = AddCommand(app, "debug", "The engines over lines of JSON",
+                               "drachma debug allocate < cases.jsonl");
+  debug->require_subcommand(1);
+  AddCommand(*debug, "allocate", "One allocation attempt a line, exactly as upstream's allocator",
+             "drachma debug allocate < cases.jsonl")
+      ->callback([&run] { run = [] { return RunDebugAllocate(std::cin, std::cout); }; });
+  AddCommand(*debug, "cel", "Expressions and selectors, one request a line",
+             "drachma debug cel < expressions.jsonl")
+      ->callback([&run] { run = [] { return RunDebugCel(std::cin, std::cout); }; });
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"Kubernetes Dynamic Resource Allocation in one program", "drachma"};
+  app.footer("Start with:\n  drachma up\n  drachma COMMAND --help");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  bool verbose = false;
+  app.add_flag("-v,--verbose", verbose, "Log more");
+  app.fallthrough();
+  Run run;
+  for (const auto& add :
+       {AddUp, AddPlan, AddCheck, AddTop, AddFleetCommand, AddApply, AddRoles, AddDebug}) {
+    add(app, run);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error);  // --help and --version
+    }
+    app.exit(error, std::cerr, std::cerr);
+    return kWrongUse;
+  }
+  if (verbose) SetLogLevel(LogLevel::kDebug);
+  return run();
+}
+
+}  // namespace
+}  // namespace drachma::cli
+
+int main(int argc, char** argv) {
+  try {
+    return drachma::cli::Main(argc, argv);
+  } catch (const std::exception& error) {
+    return drachma::cli::PrintError({.message = error.what()});
+  }
+}

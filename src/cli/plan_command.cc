@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/clock.h"
+#include "cli/arguments.h"
+#include "cluster/plan.h"
+
+namespace drachma::cli {
+namespace {
+
+using cluster::Plan;
+using cluster::PlannedClaim;
+using cluster::PlannedDevice;
+using cluster::PlannedPod;
+using json::Value;
+
+// "gpu=gpu-0,gpu-1 nic=nic-0".
+std::string DevicesOf(const PlannedPod& pod) {
+  std::vector<std::pair<std::string, std::string>> requests;
+  for (const PlannedClaim& claim : pod.claims) {
+    for (const PlannedDevice& device : claim.devices) {
+      const auto known =
+          std::ranges::find(requests, device.request, &std::pair<std::string, std::string>::first);
+      if (known == requests.end()) {
+        requests.emplace_back(device.request, device.device);
+      } else {
+        known->second += "," + device.device;
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [request, devices] : requests) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", request, devices);
+  }
+  return text;
+}
+
+std::vector<std::string> RowOf(const PlannedPod& pod) {
+  return {pod.ns,         pod.name,  pod.phase, pod.node.empty() ? "-" : pod.node,
+          DevicesOf(pod), pod.reason};
+}
+
+void PrintPlan(const Plan& plan) {
+  Table table({"NAMESPACE", "POD", "PHASE", "NODE", "DEVICES", "REASON"});
+  for (const PlannedPod& pod : plan.pods) table.Add(RowOf(pod));
+  Print(table.empty() ? "No pods.\n" : table.ToText());
+  bool first = true;
+  for (const cluster::PlannedEvent& event : plan.events) {
+    // Reasons of pods that wait stand in the table already.
+    if (event.type != "Warning" || event.reason == "FailedScheduling") continue;
+    Print(fmt::format("{}{} {}: {}\n", first ? "\nWarnings:\n  " : "  ", event.object, event.reason,
+                      event.message));
+    first = false;
+  }
+  for (const std::string& warning : plan.warnings) Print(fmt::format("warning: {}\n", warning));
+}
+
+using RowsByPod = std::map<std::string, const PlannedPod*>;
+
+RowsByPod ByName(const Plan& plan) {
+  RowsByPod rows;
+  for (const PlannedPod& pod : plan.pods) rows.insert_or_assign(pod.ns + "/" + pod.name, &pod);
+  return rows;
+}
+
+struct Difference {
+  const PlannedPod* before;
+  const PlannedPod* after;
+};
+
+std::vector<Difference> DifferencesOf(const Plan& before, const Plan& after) {
+  const RowsByPod old_rows = ByName(before);
+  const RowsByPod new_rows = ByName(after);
+  std::vector<Difference> differences;
+  for (const auto& [name, row] : old_rows) {
+    const auto now = new_rows.find(name);
+    if (now == new_rows.end()) {
+      differences.push_back({row, nullptr});
+      continue;
+    }
+    const PlannedPod& next = *now->second;
+    const bool same = row->phase == next.phase && row->node == next.node &&
+                      row->claims == next.claims && row->reason == next.reason;
+    if (!same) differences.push_back({row, &next});
+  }
+  for (const auto& [name, row] : new_rows) {
+    if (!old_rows.contains(name)) differences.push_back({nullptr, row});
+  }
+  return differences;
+}
+
+void PrintDifference(const Plan& before, const Plan& after) {
+  const std::vector<Difference> differences = DifferencesOf(before, after);
+  if (differences.empty()) {
+    Print("\nThe changes make no difference to any pod.\n");
+    return;
+  }
+  Table table({" ", "POD", "PHASE", "NODE", "DEVICES", "REASON"});
+  const auto add = [&](const char* sign, const PlannedPod& pod) {
+    std::vector<std::string> row = RowOf(pod);
+    row[1] = row[0] + "/" + row[1];
+    row[0] = sign;
+    table.Add(std::move(row));
+  };
+  for (const Difference& difference : differences) {
+    if (difference.before != nullptr) add("-", *difference.before);
+    if (difference.after != nullptr) add("+", *difference.after);
+  }
+  Print("\nWith the changes:\n" + table.ToText());
+}
+
+Value DifferenceToJson(const Plan& before, const Plan& after) {
+  const auto row = [](const Plan& plan, const PlannedPod* pod) -> Value {
+    if (pod == nullptr) return {};
+    const Value all = cluster::ToJson(plan)["pods"];
+    return all.Items()[static_cast<std::size_t>(pod - plan.pods.data())];
+  };
+  Value list = Value::Array();
+  for (const Difference& difference : DifferencesOf(before, after)) {
+    list.Append(Value::Object(
+        {{"before", row(before, difference.before)}, {"after", row(after, difference.after)}}));
+  }
+  return list;
+}
+
+Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
+  cluster::PlanOptions options{.start = RealClock().Now()};
+  if (arguments.plane.seed != 0) options.seed = arguments.plane.seed;
+  options.horizon = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(arguments.horizon_seconds));
+  if (!arguments.fleet.empty()) {
+    DRA_ASSIGN(cluster::Fleet fleet, cluster::FindFleet(arguments.fleet));
+    options.fleet = std::move(fleet);
+  }
+  DRA_ASSIGN(options.manifests, cluster::LoadManifests(arguments.files));
+  DRA_ASSIGN(options.what_if.apply, cluster::LoadManifests(arguments.what_if));
+  options.what_if.remove = arguments.remove;
+  for (const std::string& entry : arguments.priorities) {
+    const std::size_t equals = entry.find('=');
+    std::int64_t priority = 0;
+    const bool good =
+        equals != std::string::npos &&
+        std::from_chars(entry.data() + equals + 1, entry.data() + entry.size(), priority).ec ==
+            std::errc();
+    if (!good) return BadInput("--set-priority wants POD=NUMBER, not " + entry);
+    options.what_if.priorities.insert_or_assign(entry.substr(0, equals), priority);
+  }
+  DRA_ASSIGN(options.feature_gates, GatesOf(arguments.plane));
+  DRA_ASSIGN(options.selector_errors,
+             SelectorErrorsOf(arguments.plane, scheduler::SelectorErrors::kSkip));
+  DRA_ASSIGN(options.device_order,
+             DeviceOrderOf(arguments.plane, scheduler::DeviceOrder::kBestFit));
+  return options;
+}
+
+}  // namespace
+
+int RunPlan(const PlanArguments& arguments) {
+  Result<cluster::PlanOptions> options = OptionsOf(arguments);
+  if (!options) return PrintError(options.error(), kWrongUse);
+  Progress progress;
+  progress.Say("planning");
+  const Result<cluster::PlanOutcome> outcome = cluster::MakePlan(std::move(*options));
+  progress.Clear();
+  if (!outcome) {
+    return PrintError(outcome.error(),
+                      outcome.error().code == Code::kInvalid ? kWrongUse : kNegative);
+  }
+  if (arguments.output == OutputFormat::kTable) {
+    PrintPlan(outcome->plan);
+    if (outcome->what_if) PrintDifference(outcome->plan, *outcome->what_if);
+  } else {
+    Value value = cluster::ToJson(outcome->plan);
+    if (outcome->what_if) {
+      value.Set("whatIf", cluster::ToJson(*outcome->what_if));
+      value.Set("difference", DifferenceToJson(outcome->plan, *outcome->what_if));
+    }
+    PrintValue(value, arguments.output);
+  }
+  return kFine;
+}
+
+}  // namespace drachma::cli
