@@ -224,6 +224,7 @@ Result<json::Value> ReadObject(const Kind& kind, ApiRequest& request, Time now,
   if (!decoded) return std::unexpected(DecodeError(std::move(decoded.error()), expected));
   strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
   DRA_TRY(ReportStrictErrors(strict, mode, expected, warnings));
+  request.call.body = std::move(body.object);  // validation looks at what was written
   kind.SetDefaults(version, now, decoded->value);
   return std::move(decoded->value);
 }

@@ -9,6 +9,7 @@
 #include "apiserver/list.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources.h"
+#include "apiserver/watch.h"
 
 namespace drachma::apiserver {
 
@@ -23,6 +24,12 @@ Core::Core(store::Store& store, Executor& executor, Options options)
 }
 
 Core::~Core() = default;
+
+void Core::Shutdown() {
+  const std::unordered_set<WatchSession*> sessions = sessions_;
+  for (WatchSession* session : sessions) session->Stop();
+  self_.reset();
+}
 
 void Core::AddHandler(std::string key, Handler handler) {
   handlers_[std::move(key)] = std::move(handler);
@@ -228,6 +235,9 @@ validation::Context Core::ContextOf(const ApiRequest& request, std::string verb,
                   .groups = request.user.groups,
                   .extra = request.user.extra};
   context.now = FormatTime(Now());
+  const bool whole_object =
+      request.call.verb == client::Verb::kCreate || request.call.verb == client::Verb::kUpdate;
+  if (whole_object) context.sent = request.call.body;
   context.enabled = [this](std::string_view gate) { return GateOn(gate); };
   context.lookup_namespace = [this](std::string_view ns) -> Result<json::Value> {
     const store::RecordPtr record = store_.Get(fmt::format("/registry/namespaces/{}", ns));
