@@ -49,7 +49,7 @@ class InformerTest : public ClientTest {
   std::vector<std::string> changes_;
 };
 
-TEST_F(InformerTest, TheFirstCopyIsToldInOrderOfNames) {
+TEST_F(InformerTest, TheFirstCopyIsToldInTheOrderOfChanges) {
   api_.Apply(kPodB);
   api_.Apply(kPodA);
   const auto informer = NewInformer();
@@ -57,7 +57,7 @@ TEST_F(InformerTest, TheFirstCopyIsToldInOrderOfNames) {
   informer->Start([&] { synced = true; });
   RunFor(std::chrono::seconds(1));
   EXPECT_TRUE(synced);
-  EXPECT_THAT(changes_, ElementsAre("+a", "+b"));
+  EXPECT_THAT(changes_, ElementsAre("+b", "+a"));
   EXPECT_NE(informer->Get("x", "a"), nullptr);
 }
 

@@ -23,6 +23,13 @@ std::string_view ResourceVersionOf(const json::Value& object) {
 }
 std::string_view UidOf(const json::Value& object) { return object["metadata"]["uid"].AsString(); }
 
+// A resourceVersion so that pairs compare as the numbers do.
+using Version = std::pair<std::size_t, std::string>;
+Version VersionOf(const json::Value& object) {
+  const std::string_view text = ResourceVersionOf(object);
+  return {text.size(), std::string(text)};
+}
+
 // Items of built-in lists carry neither apiVersion nor kind; objects of watches do.
 void AddTypeOfList(const json::Value& list, json::Value& item) {
   if (item.Has("kind")) return;
@@ -231,14 +238,15 @@ class Informer::Impl final : public WatchHandler {
     }
     std::ranges::sort(gone);
     for (const std::string& key : gone) Remove(key, {});
-    // Listeners hear of new objects in the order of names, whatever order the map has.
-    std::vector<std::string> keys;
-    keys.reserve(incoming_.size());
-    for (const auto& [key, object] : incoming_) keys.push_back(key);
-    std::ranges::sort(keys);
+    // Listeners hear of objects in the order of their last change, which for new ones is that of
+    // their creation, whatever order the map has.
+    std::vector<std::pair<Version, std::string>> order;
+    order.reserve(incoming_.size());
+    for (const auto& [key, object] : incoming_) order.emplace_back(VersionOf(object), key);
+    std::ranges::sort(order);
     auto incoming = std::move(incoming_);
     incoming_ = {};
-    for (const std::string& key : keys) Put(key, std::move(incoming.find(key)->second));
+    for (const auto& [version, key] : order) Put(key, std::move(incoming.find(key)->second));
     if (!synced_) {
       synced_ = true;
       if (on_synced_) std::exchange(on_synced_, nullptr)();
