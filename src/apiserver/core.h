@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "api/features.h"
@@ -20,6 +21,8 @@
 #include "store/store.h"
 
 namespace drachma::apiserver {
+
+class WatchSession;
 
 // What a request is answered. One of the three: an object of the request's kind in its storage
 // version (`kind` set), a list of such (`list`), or an object that stands as it is (a Status, a
@@ -159,8 +162,11 @@ class Core final : public ObjectReader {
   void AddAuthorizer(std::shared_ptr<Authorizer> authorizer);
   void AddAdmission(std::shared_ptr<AdmissionPlugin> plugin);
   void AddWebhook(std::shared_ptr<AsyncAdmission> webhook);
-  // Nothing that is still under way comes back to this object: before the store is closed.
-  void Shutdown() { self_.reset(); }
+  // Ends all watches; nothing that is still under way comes back to this object. To be called
+  // before the store is closed.
+  void Shutdown();
+  // Watches that Shutdown ends; they add and remove themselves.
+  [[nodiscard]] std::unordered_set<WatchSession*>& sessions() { return sessions_; }
 
   [[nodiscard]] store::Store& store() const { return store_; }
   [[nodiscard]] KindTable& kinds() { return kinds_; }
@@ -213,6 +219,7 @@ class Core final : public ObjectReader {
   mutable Random random_;  // names and uids of a validation's context come from it
   std::unordered_map<std::string, Handler> handlers_;
   std::uint64_t served_generation_ = 1;
+  std::unordered_set<WatchSession*> sessions_;
   // Callbacks of the store and of timers outlive nothing: they hold this weakly.
   std::shared_ptr<Core*> self_;
 };

@@ -230,7 +230,8 @@ std::optional<json::Value> Discovery::Legacy(std::string_view path) const {
     if (group.name != name || name.empty()) continue;
     if (slash == std::string_view::npos) {
       json::Value entry = json::Value::Object({{"kind", "APIGroup"}, {"apiVersion", "v1"}});
-      for (const json::Member& member : GroupEntry(group.name, group.versions).Members()) {
+      const json::Value facts = GroupEntry(group.name, group.versions);
+      for (const json::Member& member : facts.Members()) {
         entry.Set(member.key(), member.value);
       }
       return entry;

@@ -7,7 +7,9 @@
 namespace drachma::apiserver {
 
 WatchSession::WatchSession(Core& core, Selection selection, WatchSink& sink)
-    : core_(core), selection_(std::move(selection)), sink_(&sink) {}
+    : core_(core), selection_(std::move(selection)), sink_(&sink) {
+  core_.sessions().insert(this);
+}
 
 WatchSession::~WatchSession() { Stop(); }
 
@@ -18,7 +20,7 @@ Result<std::shared_ptr<WatchSession>> WatchSession::Start(Core& core, const clie
   DRA_ASSIGN(Selection selection, SelectionOf(kind, call));
   std::shared_ptr<WatchSession> session(new WatchSession(core, std::move(selection), sink));
   if (Status opened = session->Open(call); !opened) {
-    session->sink_ = nullptr;
+    session->Stop();
     return std::unexpected(std::move(opened.error()));
   }
   session->Begin(call.allow_watch_bookmarks, timeout);
@@ -164,6 +166,7 @@ bool WatchSession::Deliver(const store::Event& event) {
 void WatchSession::Stop() {
   if (sink_ == nullptr) return;
   sink_ = nullptr;
+  core_.sessions().erase(this);
   watch_.reset();
   if (end_timer_ != 0) core_.executor().Cancel(end_timer_);
   if (bookmark_timer_ != 0) core_.executor().Cancel(bookmark_timer_);
