@@ -134,10 +134,12 @@ class Decoder {
 
   // The first error of this sort is kept; decoding goes on, as in Go.
   void TypeError(std::string_view got, std::string_view go_type) {
-    if (type_error_) return;
+    if (!type_error_) type_error_ = TypeErrorText(got, go_type);
+  }
+
+  std::string TypeErrorText(std::string_view got, std::string_view go_type) const {
     if (stack_.empty()) {
-      type_error_ = fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type);
-      return;
+      return fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type);
     }
     std::string field;
     for (const StackStep& step : stack_) {
@@ -149,8 +151,8 @@ class Decoder {
       field += '.';
     }
     field.pop_back();
-    type_error_ = fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
-                              got, stack_.back().owner->BareName(), field, go_type);
+    return fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got,
+                       stack_.back().owner->BareName(), field, go_type);
   }
 
   // --- Structs.
@@ -376,11 +378,8 @@ class Decoder {
     return {};
   }
 
-  static Status Time(const Value& given, const FieldInfo& field, Value& out) {
-    if (!given.IsString()) {
-      return BadInput(
-          fmt::format("json: cannot unmarshal {} into Go value of type string", KindWord(given)));
-    }
+  Status Time(const Value& given, const FieldInfo& field, Value& out) const {
+    if (!given.IsString()) return BadInput(TypeErrorText(KindWord(given), "string"));
     DRA_ASSIGN(const std::string text, field.scalar == Scalar::kTime
                                            ? CanonicalTime(given.AsString())
                                            : CanonicalMicroTime(given.AsString()));
@@ -388,11 +387,11 @@ class Decoder {
     return {};
   }
 
-  static Status IntOrString(const Value& given, Value& out) {
+  Status IntOrString(const Value& given, Value& out) const {
     if (!given.IsString() && !InRange(given, Scalar::kInt32)) {
       const std::string got =
           given.IsNumber() ? "number " + NumberText(given) : std::string(KindWord(given));
-      return BadInput(fmt::format("json: cannot unmarshal {} into Go value of type int32", got));
+      return BadInput(TypeErrorText(got, "int32"));
     }
     out = given;
     return {};

@@ -245,19 +245,32 @@ void StatefulSetUpdate(Value& strategy, Time) {
   SetMissing(strategy, "rollingUpdate", Value::Object());
 }
 
+// Not of every JobSpec: a CronJob's template stays as it is.
 void Job(Value& job, Time) {
   const Value labels = job.At({"spec", "template", "metadata", "labels"});
-  if (!labels.IsNull() && job["metadata"]["labels"].empty())
+  if (!labels.IsNull() && job["metadata"]["labels"].empty()) {
     job.Edit("metadata").Set("labels", labels);
-}
-
-void JobSpec(Value& spec, Time) {
+  }
+  Value& spec = job.Edit("spec");
   if (spec["completions"].IsNull() && spec["parallelism"].IsNull()) spec.Set("completions", 1);
   SetMissing(spec, "parallelism", 1);
   const bool per_index = !spec["backoffLimitPerIndex"].IsNull();
   SetMissing(spec, "backoffLimit", per_index ? std::numeric_limits<std::int32_t>::max() : 6);
+  SetMissing(spec, "completionMode", "NonIndexed");
+  SetMissing(spec, "suspend", false);
+  SetMissing(spec, "manualSelector", false);
   SetMissing(spec, "podReplacementPolicy",
              spec["podFailurePolicy"].IsNull() ? "TerminatingOrFailed" : "Failed");
+}
+
+// Not of every PersistentVolumeSpec: a VolumeAttachment's inline one stays as it is.
+void PersistentVolume(Value& volume, Time) {
+  Value& spec = volume.Edit("spec");
+  if (IsEmptyText(spec["persistentVolumeReclaimPolicy"])) {
+    spec.Set("persistentVolumeReclaimPolicy", "Retain");
+  }
+  SetMissing(spec, "volumeMode", "Filesystem");
+  if (IsEmptyText(volume["status"]["phase"])) volume.Edit("status").Set("phase", "Pending");
 }
 
 void DeviceRequest(Value& request, Time) {
@@ -337,11 +350,11 @@ constexpr DefaultRule kRules[] = {
     {"core/v1", "LimitRangeItem", LimitRangeItem},
     {"core/v1", "ReplicationController", ReplicationController},
     {"core/v1", "Service", Service},
+    {"core/v1", "PersistentVolume", PersistentVolume},
     {"apps/v1", "DeploymentStrategy", RollingUpdate},
     {"apps/v1", "DaemonSetUpdateStrategy", RollingUpdate},
     {"apps/v1", "StatefulSetUpdateStrategy", StatefulSetUpdate},
     {"batch/v1", "Job", Job},
-    {"batch/v1", "JobSpec", JobSpec},
     {"resource/v1 resource/v1beta2", "ExactDeviceRequest", DeviceRequest},
     {"resource/v1 resource/v1beta2 resource/v1beta1", "DeviceSubRequest", DeviceRequest},
     {"resource/v1beta1", "DeviceRequest", FlatDeviceRequest},

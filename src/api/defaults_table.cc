@@ -35,9 +35,6 @@ constexpr DefaultRow kRows[] = {
     {"core/v1", "AzureDiskVolumeSource", "kind", R"("Shared")"},
     {"core/v1", "ObjectFieldSelector", "apiVersion", R"("v1")"},
     {"core/v1", "Secret", "type", R"("Opaque")"},
-    {"core/v1", "PersistentVolumeStatus", "phase", R"("Pending")"},
-    {"core/v1", "PersistentVolumeSpec", "persistentVolumeReclaimPolicy", R"("Retain")"},
-    {"core/v1", "PersistentVolumeSpec", "volumeMode", R"("Filesystem")"},
     {"core/v1", "PersistentVolumeClaimStatus", "phase", R"("Pending")"},
     {"core/v1", "PersistentVolumeClaimSpec", "volumeMode", R"("Filesystem")"},
     {"core/v1", "EndpointPort", "protocol", R"("TCP")"},
@@ -65,9 +62,6 @@ constexpr DefaultRow kRows[] = {
     {"apps/v1", "StatefulSetPersistentVolumeClaimRetentionPolicy", "whenScaled", R"("Retain")"},
     {"apps/v1", "ReplicaSetSpec", "replicas", "1"},
 
-    {"batch/v1", "JobSpec", "completionMode", R"("NonIndexed")"},
-    {"batch/v1", "JobSpec", "manualSelector", "false"},
-    {"batch/v1", "JobSpec", "suspend", "false"},
     {"batch/v1", "CronJobSpec", "concurrencyPolicy", R"("Allow")"},
     {"batch/v1", "CronJobSpec", "suspend", "false"},
     {"batch/v1", "CronJobSpec", "successfulJobsHistoryLimit", "3"},
@@ -75,6 +69,8 @@ constexpr DefaultRow kRows[] = {
     {"batch/v1", "PodFailurePolicyOnPodConditionsPattern", "status", R"("True")"},
 
     {"scheduling/v1", "PriorityClass", "preemptionPolicy", R"("PreemptLowerPriority")"},
+    {"scheduling/v1beta1 scheduling/v1alpha3", "PodGroupSpec", "disruptionMode",
+     R"({"single":{}})"},
     {"autoscaling/v1 autoscaling/v2", "HorizontalPodAutoscalerSpec", "minReplicas", "1"},
     {"autoscaling/v2", "HorizontalPodAutoscalerSpec", "metrics",
      R"([{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}])"},

@@ -251,7 +251,7 @@ Result<std::string> DecodeBase64(std::string_view text) {
       count = 0;
     }
   }
-  if (count != 0) return IllegalBase64(text.size());
+  if (count != 0) return IllegalBase64(text.size() - static_cast<std::size_t>(count));
   return bytes;
 }
 
