@@ -160,14 +160,13 @@ std::uint64_t Attempt::CandidateBits(const RequestPlan& plan, const NodeSlice& s
   const std::size_t left = slice.devices - word * kWordBits;
   std::uint64_t bits = left >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
   if (!features_.binding_conditions) bits &= ~slice.slice->binding_mask[word];
+  Conjunction conjunction(bits);
   for (const ExpressionIndex index : plan.expressions) {
     const Expression& expression = table_.memo.expression(index);
     if (!expression.program) return bits;  // the compile error must come out
-    const std::uint64_t known = expression.known[in_table].load(std::memory_order_acquire);
-    bits &= expression.match[in_table].load(std::memory_order_relaxed) |
-            expression.failed[in_table].load(std::memory_order_relaxed) | ~known;
+    conjunction.Add(expression, in_table);
   }
-  return bits;
+  return conjunction.bits();
 }
 
 std::string Attempt::SelectorFailure(const RequestPlan& plan, std::size_t selector,

@@ -83,6 +83,25 @@ struct Column {
 using ExpressionIndex = std::uint32_t;
 using ColumnIndex = std::uint32_t;
 
+// Which devices of a word a conjunction of expressions may match: known matches, and those where an
+// expression fails, or was not evaluated, before another one says no. Upstream evaluates in order,
+// so that such devices must be looked at.
+class Conjunction {
+ public:
+  explicit Conjunction(std::uint64_t bits) : alive_(bits) {}
+  void Add(const Expression& expression, std::size_t word) {
+    const std::uint64_t known = expression.known[word].load(std::memory_order_acquire);
+    const std::uint64_t match = expression.match[word].load(std::memory_order_relaxed);
+    open_ |= alive_ & (expression.failed[word].load(std::memory_order_relaxed) | ~known);
+    alive_ &= match;
+  }
+  [[nodiscard]] std::uint64_t bits() const { return alive_ | open_; }
+
+ private:
+  std::uint64_t alive_;
+  std::uint64_t open_ = 0;
+};
+
 // At this number all that is remembered about selectors is forgotten and built again on demand.
 inline constexpr std::size_t kExpressionsMax = 4096;
 

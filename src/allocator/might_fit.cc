@@ -10,15 +10,12 @@ namespace {
 // Devices of a slice's word that the plan may match: known matches, failures and those that nobody
 // evaluated.
 std::uint64_t MayMatch(const Problem::Impl& problem, const RequestPlan& plan,
-                       std::size_t table_word) {
-  std::uint64_t bits = ~std::uint64_t{0};
+                       std::size_t table_word, std::uint64_t bits) {
+  Conjunction conjunction(bits);
   for (const ExpressionIndex index : plan.expressions) {
-    const Expression& expression = problem.table->memo.expression(index);
-    bits &= expression.match[table_word].load(std::memory_order_relaxed) |
-            expression.failed[table_word].load(std::memory_order_relaxed) |
-            ~expression.known[table_word].load(std::memory_order_acquire);
+    conjunction.Add(problem.table->memo.expression(index), table_word);
   }
-  return bits;
+  return conjunction.bits();
 }
 
 // Whether enough devices may match. Usage counts unless an overlay may have changed it.
@@ -32,7 +29,7 @@ bool EnoughFor(const Problem::Impl& problem, const RequestPlan& plan, const Node
       std::uint64_t bits = left >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
       if (usage_counts) bits &= ~problem.table->exclusive[table_word];
       if (!slice.node_mask.empty()) bits &= slice.node_mask[w] | slice.node_fault[w];
-      if (bits != 0) bits &= MayMatch(problem, plan, table_word);
+      if (bits != 0) bits = MayMatch(problem, plan, table_word, bits);
       found += std::popcount(bits);
       if (found >= plan.count) return true;
     }
