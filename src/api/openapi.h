@@ -27,7 +27,4 @@ struct OpenApiEntry {
 // (application/com.github.proto-openapi.spec.v2.v1.0+protobuf): kubectl up to 1.28 asks for it.
 [[nodiscard]] std::string GnosticBytes(const json::Value& swagger);
 
-// "io.k8s.api.core.v1.Pod" for a Go type name.
-[[nodiscard]] std::string OpenApiName(std::string_view go_name);
-
 }  // namespace drachma::api
