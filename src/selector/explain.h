@@ -14,7 +14,8 @@ struct Reason {
   int line = 0;            // from 1
   int column = 0;          // from 1, in code points
   std::string expression;  // the source of the sub-expression
-  // The same with its values: `device.capacity["gpu.nvidia.com"].memory = 40Gi < 80Gi`.
+  // The same with what came of it and the values it read: `device.driver == "a" is false
+  // (device.driver is "b")`, `device.attributes["a"].x > 1: no such key: x`.
   std::string text;
 };
 

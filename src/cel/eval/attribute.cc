@@ -248,16 +248,8 @@ std::string_view GoTypeName(const Value& value) {
       return "*types.Optional";
     case ValueKind::kError:
       return "*types.Err";
-    case ValueKind::kOpaque: {
-      const std::string_view name = value.AsOpaque().type->name();
-      if (name == "kubernetes.Quantity") return "cel.Quantity";
-      if (name == "kubernetes.Semver") return "cel.Semver";
-      if (name == "kubernetes.URL") return "cel.URL";
-      if (name == "kubernetes.NamedFormat") return "cel.Format";
-      if (name == "net.IP") return "cel.IP";
-      if (name == "net.CIDR") return "cel.CIDR";
-      return name;
-    }
+    case ValueKind::kOpaque:
+      return value.AsOpaque().type->GoName(value.AsOpaque());
   }
   return "";
 }

@@ -196,6 +196,8 @@ class OpaqueClass {
   virtual ~OpaqueClass() = default;
   // The run-time name.
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Go's name of the value's type, which shows in messages.
+  [[nodiscard]] virtual std::string_view GoName(const OpaqueData&) const { return name(); }
   // True, false or an error; `other` may be of any kind.
   [[nodiscard]] virtual Value Equal(const OpaqueData& self, const Value& other) const = 0;
   // The size for costs; 1 for types without one.

@@ -266,7 +266,7 @@ std::optional<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t secon
         zone.starts_with('-') ? *hours * 60 - *minutes : *hours * 60 + *minutes;
     return total * 60;
   }
-  if (zone.contains("..") || zone.front() == '/' || zone.contains('\\')) {
+  if (zone.contains("..") || zone.front() == '/' || zone.front() == '\\') {
     *error = "time: invalid location name";
     return std::nullopt;
   }

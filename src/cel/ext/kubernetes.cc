@@ -23,6 +23,7 @@ struct UrlData : OpaqueData {
 class UrlClass final : public OpaqueClass {
  public:
   std::string_view name() const override { return "kubernetes.URL"; }
+  std::string_view GoName(const OpaqueData&) const override { return "cel.URL"; }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.IsError()) return other;
     if (other.kind() != ValueKind::kOpaque || other.AsOpaque().type != this) {
@@ -101,6 +102,7 @@ struct FormatData : OpaqueData {
 class FormatClass final : public OpaqueClass {
  public:
   std::string_view name() const override { return "kubernetes.NamedFormat"; }
+  std::string_view GoName(const OpaqueData&) const override { return "cel.Format"; }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.IsError()) return other;
     if (other.kind() != ValueKind::kOpaque || other.AsOpaque().type != this) {

@@ -35,6 +35,7 @@ class IpClass final : public OpaqueClass {
  public:
   static const IpClass kInstance;
   std::string_view name() const override { return "net.IP"; }
+  std::string_view GoName(const OpaqueData&) const override { return "cel.IP"; }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.kind() != ValueKind::kOpaque || other.AsOpaque().type != this) {
       return Different(kFlavor, other);
@@ -58,6 +59,7 @@ class CidrClass final : public OpaqueClass {
  public:
   static const CidrClass kInstance;
   std::string_view name() const override { return "net.CIDR"; }
+  std::string_view GoName(const OpaqueData&) const override { return "cel.CIDR"; }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.kind() != ValueKind::kOpaque || other.AsOpaque().type != this) {
       return Different(kFlavor, other);

@@ -22,6 +22,9 @@ const QuantityData& DataOf(const Value& value) {
 class QuantityClass final : public OpaqueClass {
  public:
   std::string_view name() const override { return "kubernetes.Quantity"; }
+  std::string_view GoName(const OpaqueData& self) const override {
+    return static_cast<const QuantityData&>(self).computed ? "*cel.Quantity" : "cel.Quantity";
+  }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.IsError()) return other;
     if (QuantityOf(other) == nullptr || DataOf(other).computed) return NoSuchOverload();
@@ -35,6 +38,7 @@ class QuantityClass final : public OpaqueClass {
 class SemverClass final : public OpaqueClass {
  public:
   std::string_view name() const override { return "kubernetes.Semver"; }
+  std::string_view GoName(const OpaqueData&) const override { return "cel.Semver"; }
   Value Equal(const OpaqueData& self, const Value& other) const override {
     if (other.IsError()) return other;
     const Semver* version = SemverOf(other);
@@ -129,7 +133,7 @@ Result<Semver> ParseLoosely(std::string_view text) {
   for (std::string& part : parts) {
     if (part.size() <= 1) continue;
     part.erase(0, std::min(part.find_first_not_of('0'), part.size()));
-    if (part.empty() || part[0] < '0' || part[0] > '9') part.insert(0, "0");
+    if (part.empty() || part[0] < '0' || part[0] > '9') part.insert(part.begin(), '0');
   }
   if (parts.size() < 3) {
     if (parts.back().find_first_of("+-") != std::string::npos) {

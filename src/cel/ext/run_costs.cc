@@ -49,8 +49,10 @@ std::uint64_t Contains(Args args, const Value&) {
 std::uint64_t AllocatedList(double factor, std::uint64_t size) {
   if (factor < 0) factor = 1;
   const double cost = static_cast<double>(size) * factor;
+  // What Go's conversion gives for numbers out of range.
+  constexpr std::uint64_t kOutOfRange = std::uint64_t{1} << 63;
   const std::uint64_t whole =
-      cost >= 18446744073709551616.0 ? kCostInfinite : static_cast<std::uint64_t>(cost);
+      cost >= 18446744073709551616.0 ? kOutOfRange : static_cast<std::uint64_t>(cost);
   return CostAdd(CostAdd(whole, 1), kListCost);
 }
 template <int kFactor>

@@ -53,7 +53,7 @@ Value IndexOfString(Arena& arena, Args args) {
   const std::int64_t offset = args.size() == 3 ? args[2].AsInt() : 0;
   if (offset < 0) return OutOfRange(arena, offset);
   if (wanted.size() == 0) return Value::Int(std::min(offset, points.size()));
-  for (std::int64_t i = offset; i + wanted.size() <= points.size(); ++i) {
+  for (std::int64_t i = offset; i <= points.size() - wanted.size(); ++i) {
     if (points.Slice(i, i + wanted.size()) == args[1].AsText()) return Value::Int(i);
   }
   return Value::Int(-1);
