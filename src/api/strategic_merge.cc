@@ -106,6 +106,31 @@ Value WithoutNulls(const Value& value) {
   return Value::Array(std::move(items));
 }
 
+// Go's name of a decoded JSON value's type.
+std::string_view GoTypeName(const Value& value) {
+  switch (value.kind()) {
+    case json::Kind::kNull:
+      return "nil";
+    case json::Kind::kBool:
+      return "bool";
+    case json::Kind::kInt:
+      return "int64";
+    case json::Kind::kDouble:
+      return "float64";
+    case json::Kind::kString:
+      return "string";
+    case json::Kind::kArray:
+      return "[]interface {}";
+    case json::Kind::kObject:
+      return "map[string]interface {}";
+  }
+  return "";
+}
+
+std::unexpected<Error> NoList(const Value& value) {
+  return Wrong(fmt::format("expected a []interface {{}}, but received a {}", GoTypeName(value)));
+}
+
 // What is left of a value that is new to the original; nothing when it is itself a directive.
 std::optional<Value> WithoutDirectives(const Value& value) {
   if (value.IsObject()) {
@@ -183,7 +208,7 @@ Result<bool> HoldsMaps(const std::vector<Value>& a, const std::vector<Value>& b)
   std::optional<json::Kind> kind;
   for (const auto* list : {&a, &b}) {
     for (const Value& item : *list) {
-      if (item.IsArray()) {
+      if (!kind && item.IsArray()) {
         return Fail(Code::kInvalid,
                     "the server rejected our request due to an error in our request");
       }
@@ -255,17 +280,16 @@ class Merger {
   Status OrderedLists(Value& original, Value& patch, const Schema& schema) {
     for (const Member& member : Value(patch).Members()) {
       if (!member.key().starts_with(kOrderPrefix)) continue;
-      const auto bad = [] { return BadInput("invalid patch format of setElementOrder list"); };
       patch.Erase(member.key());
-      if (!member.value.IsArray() || member.key().size() <= kOrderPrefix.size() ||
-          member.key()[kOrderPrefix.size()] != '/') {
-        return bad();
+      if (!member.value.IsArray()) return NoList(member.value);
+      if (member.key().size() <= kOrderPrefix.size() || member.key()[kOrderPrefix.size()] != '/') {
+        return BadInput("invalid patch format of setElementOrder list");
       }
       const std::string key(member.key().substr(kOrderPrefix.size() + 1));
       const Value old_list = original[key];
       const Value new_list = patch[key];
       for (const Value* list : {&old_list, &new_list}) {
-        if (!list->IsNull() && !list->IsArray()) return bad();
+        if (!list->IsNull() && !list->IsArray()) return NoList(*list);
       }
       DRA_ASSIGN(const FieldMeta meta, Lookup(schema, key));
       DRA_TRY(CheckOrder(new_list, member.value, meta.merge_key));

@@ -1,7 +1,8 @@
 // Writes what Kubernetes makes of API objects, as the golden values of tests/api. Reads cases as JSON lines from standard
 // input, each {"name", "apiVersion", "kind", "text", "to": [apiVersions]}, and adds to each:
 // "error" of decoding, or "strict" (errors of strict decoding), "value" (the Go round trip), "defaulted" (after defaults),
-// "converted" (the defaulted object in each version of "to").
+// "converted" (the defaulted object in each version of "to"). With "patch", a strategic merge patch of the text, only
+// "patched" or "patchError" is added.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
@@ -36,6 +38,9 @@ type goldenCase struct {
 	Kind       string                     `json:"kind"`
 	Text       string                     `json:"text"`
 	To         []string                   `json:"to,omitempty"`
+	Patch      string                     `json:"patch,omitempty"`
+	Patched    json.RawMessage            `json:"patched,omitempty"`
+	PatchError string                     `json:"patchError,omitempty"`
 	Error      string                     `json:"error,omitempty"`
 	Strict     []string                   `json:"strict,omitempty"`
 	Value      json.RawMessage            `json:"value,omitempty"`
@@ -56,6 +61,15 @@ func fill(c *goldenCase) {
 	object, err := legacyscheme.Scheme.New(gv.WithKind(c.Kind))
 	if err != nil {
 		panic(err)
+	}
+	if c.Patch != "" {
+		patched, err := strategicpatch.StrategicMergePatch([]byte(c.Text), []byte(c.Patch), object)
+		if err != nil {
+			c.PatchError = err.Error()
+			return
+		}
+		c.Patched = patched
+		return
 	}
 	strict, err := kjson.UnmarshalStrict([]byte(c.Text), object)
 	if err != nil {
