@@ -44,14 +44,22 @@ std::string ContainerId(const Value& pod, const Value& container) {
   return fmt::format("drachma://{}/{}", client::UidOf(pod), container["name"].AsString());
 }
 
+// The one state of a container, as a patch that takes the others away.
+Value OnlyState(std::string_view name, Value details) {
+  Value state = Value::Object();
+  for (const std::string_view other : {"waiting", "running", "terminated"}) {
+    state.Set(other, other == name ? details : Value());
+  }
+  return state;
+}
+
 Value Terminated(const Value& pod, const Value& container, const PodEnd& end,
                  std::string_view started, std::string_view now) {
-  return Value::Object(
-      {{"terminated", Value::Object({{"exitCode", end.exit_code},
-                                     {"reason", end.reason},
-                                     {"startedAt", started},
-                                     {"finishedAt", now},
-                                     {"containerID", ContainerId(pod, container)}})}});
+  return OnlyState("terminated", Value::Object({{"exitCode", end.exit_code},
+                                                {"reason", end.reason},
+                                                {"startedAt", started},
+                                                {"finishedAt", now},
+                                                {"containerID", ContainerId(pod, container)}}));
 }
 
 // The state of one container at a stage.
@@ -66,11 +74,9 @@ Value ContainerStatus(const Value& pod, const Value& container, Stage stage, boo
   const bool done = init && !IsSidecar(container);
   const PodEnd completed{.reason = "Completed"};
   if (stage == Stage::kCreating) {
-    const std::string_view waiting =
-        !init && !pod["spec"]["initContainers"].empty() ? "PodInitializing" : "ContainerCreating";
-    status.Set("state",
-               Value::Object(
-                   {{"waiting", Value::Object({{"reason", init ? "PodInitializing" : waiting}})}}));
+    const bool initializing = init || !pod["spec"]["initContainers"].empty();
+    const std::string_view waiting = initializing ? "PodInitializing" : "ContainerCreating";
+    status.Set("state", OnlyState("waiting", Value::Object({{"reason", waiting}})));
     status.Set("ready", false);
     status.Set("started", false);
     return status;
@@ -81,7 +87,7 @@ Value ContainerStatus(const Value& pod, const Value& container, Stage stage, boo
     status.Set("ready", done);
     status.Set("started", false);
   } else {
-    status.Set("state", Value::Object({{"running", Value::Object({{"startedAt", now}})}}));
+    status.Set("state", OnlyState("running", Value::Object({{"startedAt", now}})));
     status.Set("ready", true);
     status.Set("started", true);
   }
