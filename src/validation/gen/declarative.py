@@ -85,12 +85,20 @@ class File:
         return "+".join(self.tags.get(k, k[0].lower() + k[1:]) for k in fields)
 
 
-def enum_values(api_dir, symbols):
+def constant(api_dir, name):
+    """The text of a string constant; some take theirs from one of the core group."""
     text = open(api_dir + "/types.go").read()
-    for symbol in symbols:
-        name = symbol.split(".")[-1]
-        m = re.search(r"\b%s\b[^=\n]*=\s*(?:\w+\()?\"([^\"]*)\"" % re.escape(name), text)
-        yield m.group(1) if m else "?" + name
+    m = re.search(r"\b%s\b[^=\n]*=\s*(?:\w+\()?\"([^\"]*)\"" % re.escape(name), text)
+    if m:
+        return m.group(1)
+    m = re.search(r"\b%s\b[^=\n]*=\s*\w+\(v1\.(\w+)\)" % re.escape(name), text)
+    if not m:
+        raise ValueError("no constant " + name)
+    return constant(api_dir + "/../../core/v1", m.group(1))
+
+
+def enum_values(api_dir, symbols):
+    return [constant(api_dir, symbol.split(".")[-1]) for symbol in symbols]
 
 
 def validator(name):
