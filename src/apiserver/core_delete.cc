@@ -250,9 +250,12 @@ void Core::Attempt(const DeleteJobPtr& job) {
   if (Status fits = CheckPreconditions(kind, job->base->object, job->options); !fits) {
     return job->done(std::unexpected(std::move(fits.error())));
   }
-  Review(job->admission, AsyncAdmission::Phase::kValidating, [this, job](Status status) {
-    if (!status) return job->done(std::unexpected(std::move(status.error())));
-    Remove(job);
+  Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status seen) {
+    if (!seen) return job->done(std::unexpected(std::move(seen.error())));
+    Review(job->admission, AsyncAdmission::Phase::kValidating, [this, job](Status status) {
+      if (!status) return job->done(std::unexpected(std::move(status.error())));
+      Remove(job);
+    });
   });
 }
 

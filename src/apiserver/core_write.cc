@@ -12,8 +12,16 @@ namespace drachma::apiserver {
 
 namespace {
 
+// Moves what admission warned of to the warnings of the request.
+void TakeWarnings(WriteJob& job) {
+  std::vector<std::string>& from = job.admission.warnings;
+  job.warnings.insert(job.warnings.end(), from.begin(), from.end());
+  from.clear();
+}
+
 // Answers a write with an error; what the request was warned of goes with it.
 void Refuse(WriteJob& job, Error error) {
+  TakeWarnings(job);
   if (job.request.error_warnings != nullptr) {
     job.request.error_warnings->insert(job.request.error_warnings->end(), job.warnings.begin(),
                                        job.warnings.end());
@@ -100,10 +108,19 @@ void Core::Attempt(const WriteJobPtr& job) {
   if (Status prepared = Prepare(*job); !prepared) {
     return Refuse(*job, std::move(prepared.error()));
   }
-  Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status status) {
-    if (!status) return Refuse(*job, std::move(status.error()));
-    Mutated(job);
-  });
+  Review(job->admission, AsyncAdmission::Phase::kMutating,
+         [this, job, before = job->admission.object](Status status) mutable {
+           if (!status) return Refuse(*job, std::move(status.error()));
+           // The plugins see what webhooks made of the object (upstream's reinvocation).
+           if (!before.SharesWith(job->admission.object) &&
+               job->strategy == WriteJob::Strategy::kApply) {
+             if (Status again = Admit(job->admission); !again) {
+               return Refuse(*job, std::move(again.error()));
+             }
+           }
+           before = nullptr;
+           Mutated(job);
+         });
 }
 
 namespace {
@@ -188,8 +205,6 @@ Status Core::Check(WriteJob& job) {
     }
     DRA_TRY(Validate(job.admission));
   }
-  job.warnings.insert(job.warnings.end(), job.admission.warnings.begin(),
-                      job.admission.warnings.end());
   return {};
 }
 
@@ -221,6 +236,7 @@ Status Core::CheckUpdate(WriteJob& job) {
 }
 
 void Core::Checked(const WriteJobPtr& job) {
+  TakeWarnings(*job);
   job->object = std::move(job->admission.object);
   json::Value& object = job->object;
   if (job->base != nullptr) {

@@ -18,6 +18,7 @@
 #include "apiserver/rbac.h"
 #include "apiserver/service_account_tokens.h"
 #include "apiserver/subresources.h"
+#include "apiserver/webhooks.h"
 #include "store/store.h"
 
 namespace drachma::apiserver {
@@ -52,6 +53,7 @@ class Server::Impl {
     if (front_ != nullptr) front_->Shutdown(kShutdownGrace);
     OnExecutor([this] {
       front_.reset();
+      if (webhooks_ != nullptr) webhooks_->Stop();
       custom_resources_.reset();
       rbac_watch_.reset();
       if (core_ != nullptr) core_->Shutdown();
@@ -129,10 +131,18 @@ class Server::Impl {
     std::vector<std::shared_ptr<AdmissionPlugin>> further = options_.admission;
     further.push_back(std::make_shared<RbacEscalation>(*rbac));
     DRA_TRY(AddPlugins(*core_, options_.enable_admission, options_.disable_admission, further));
+    AddWebhooks();
     DRA_TRY(MakeAuthenticators(keys));
     DRA_TRY(Bootstrap(*core_));
     custom_resources_ = std::make_unique<CustomResources>(*core_);
     return custom_resources_->Start();
+  }
+
+  // Webhooks are called over the network: nothing for virtual time.
+  void AddWebhooks() {
+    if (own_executor_ == nullptr) return;
+    webhooks_ = std::make_shared<Webhooks>(*core_);
+    core_->AddWebhook(webhooks_);
   }
 
   // The rules of users are gathered again once roles or bindings have changed.
@@ -197,6 +207,7 @@ class Server::Impl {
   std::unique_ptr<Core> core_;
   std::unique_ptr<store::Watch> rbac_watch_;
   std::unique_ptr<CustomResources> custom_resources_;
+  std::shared_ptr<Webhooks> webhooks_;  // null in virtual time
   std::vector<std::shared_ptr<Authenticator>> authenticators_;
   ServerKeys keys_;
   std::unique_ptr<HttpFront> front_;
