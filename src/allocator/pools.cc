@@ -185,13 +185,17 @@ std::unique_ptr<PoolView> BuildPoolView(const Pool& pool, const std::vector<bool
                                         const Features& features) {
   auto view = std::make_unique<PoolView>();
   view->pool = &pool;
-  // Only the newest generation among the relevant slices counts.
+  // Only the newest generation among the relevant slices counts. Slices of the node come first:
+  // what the first one says about the size of the pool is believed.
   std::vector<const Slice*> slices;
-  for (std::size_t i = 0; i < pool.slices.size(); ++i) {
-    const Slice* slice = pool.slices[i].get();
-    if (!relevant[i] || (!slices.empty() && slice->generation < slices[0]->generation)) continue;
-    if (!slices.empty() && slice->generation > slices[0]->generation) slices.clear();
-    slices.push_back(slice);
+  for (const bool of_node : {true, false}) {
+    for (std::size_t i = 0; i < pool.slices.size(); ++i) {
+      const Slice* slice = pool.slices[i].get();
+      if (!relevant[i] || slice->scope.node_name.value_or("").empty() == of_node) continue;
+      if (!slices.empty() && slice->generation < slices[0]->generation) continue;
+      if (!slices.empty() && slice->generation > slices[0]->generation) slices.clear();
+      slices.push_back(slice);
+    }
   }
   const std::int64_t generation = slices[0]->generation;
   const auto wanted = static_cast<std::size_t>(slices[0]->pool_slice_count);
