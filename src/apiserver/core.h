@@ -108,8 +108,6 @@ class Core final : public ObjectReader {
  public:
   // Attempts of one write or delete against changing objects, then 409.
   static constexpr int kAttemptsMax = 8;
-  // Events live this long (upstream's --event-ttl).
-  static constexpr Duration kEventTtl = std::chrono::hours(1);
 
   struct Options {
     api::FeatureGates gates;

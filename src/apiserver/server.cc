@@ -12,6 +12,7 @@
 #include "apiserver/core.h"
 #include "apiserver/credentials.h"
 #include "apiserver/custom_resources.h"
+#include "apiserver/event_expiry.h"
 #include "apiserver/http_front.h"
 #include "apiserver/local_client.h"
 #include "apiserver/node_authorizer.h"
@@ -54,6 +55,7 @@ class Server::Impl {
     OnExecutor([this] {
       front_.reset();
       if (webhooks_ != nullptr) webhooks_->Stop();
+      if (own_executor_ != nullptr) own_executor_->Cancel(event_timer_);
       custom_resources_.reset();
       rbac_watch_.reset();
       if (core_ != nullptr) core_->Shutdown();
@@ -135,7 +137,16 @@ class Server::Impl {
     DRA_TRY(MakeAuthenticators(keys));
     DRA_TRY(Bootstrap(*core_));
     custom_resources_ = std::make_unique<CustomResources>(*core_);
+    // Under virtual time a timer that never ends would keep the cluster from coming to rest.
+    if (own_executor_ != nullptr) SweepEvents();
     return custom_resources_->Start();
+  }
+
+  void SweepEvents() {
+    event_timer_ = own_executor_->PostAfter(kEventSweepInterval, [this] {
+      ExpireEvents(*store_, own_executor_->clock().Now());
+      SweepEvents();
+    });
   }
 
   // Webhooks are called over the network: nothing for virtual time.
@@ -209,6 +220,7 @@ class Server::Impl {
   std::unique_ptr<CustomResources> custom_resources_;
   std::shared_ptr<Webhooks> webhooks_;  // null in virtual time
   std::vector<std::shared_ptr<Authenticator>> authenticators_;
+  TimerId event_timer_ = 0;
   ServerKeys keys_;
   std::unique_ptr<HttpFront> front_;
   std::string url_;
