@@ -193,6 +193,17 @@ std::string Shown(const json::Value& value) {
   return EscapeHtml(json::Write(value));
 }
 
+json::Value Internal(const json::Value& object, std::span<const std::string_view> fields) {
+  if (!object.IsObject()) return nullptr;
+  json::Value internal = json::Value::Object();
+  for (const std::string_view field : fields) {
+    std::string name(field);
+    if (name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+    internal.Set(name, object[field]);
+  }
+  return internal;
+}
+
 FieldError NotFound(std::string path, std::string shown) {
   return Make(ErrorType::kNotFound, std::move(path), std::move(shown), {});
 }

@@ -60,6 +60,10 @@ using ErrorList = std::vector<FieldError>;
 // A text whose Go type is a named string (an enum, a UID): printed as JSON instead.
 [[nodiscard]] std::string ShownNamed(std::string_view text);
 [[nodiscard]] std::string ShownInt(std::int64_t number);
+// An object in the spelling of upstream's internal type, which has no JSON names: all of its
+// `fields` in this order, with a capital first, null where there is none.
+[[nodiscard]] json::Value Internal(const json::Value& object,
+                                   std::span<const std::string_view> fields);
 
 // The constructors of apimachinery's field package. `shown` is a value that went through Shown*.
 [[nodiscard]] FieldError NotFound(std::string path, std::string shown);

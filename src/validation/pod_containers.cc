@@ -178,8 +178,20 @@ ErrorList ValidateSecurity(const Value& security, const std::string& path) {
                              fmt::format("must be between 0 and {}, inclusive", kIdMax)));
   }
   if (!security["allowPrivilegeEscalation"].AsBool(true) && security["privileged"].AsBool()) {
+    static constexpr std::array<std::string_view, 12> kFields = {"capabilities",
+                                                                 "privileged",
+                                                                 "sELinuxOptions",
+                                                                 "windowsOptions",
+                                                                 "runAsUser",
+                                                                 "runAsGroup",
+                                                                 "runAsNonRoot",
+                                                                 "readOnlyRootFilesystem",
+                                                                 "allowPrivilegeEscalation",
+                                                                 "procMount",
+                                                                 "seccompProfile",
+                                                                 "appArmorProfile"};
     errors.push_back(
-        Invalid(path, Shown(security),
+        Invalid(path, Shown(Internal(security, kFields)),
                 "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
   }
   return errors;

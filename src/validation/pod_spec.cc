@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@ using json::Value;
 constexpr std::size_t kNameserversMax = 3;
 constexpr std::size_t kSearchesMax = 32;
 constexpr std::size_t kSearchCharactersMax = 2048;
+constexpr std::size_t kSubdomainMax = 253;  // also of the names of sysctls
 constexpr std::int64_t kIdMax = std::numeric_limits<std::int32_t>::max();
 
 // {"Name":"a","ResourceClaimName":"c","ResourceClaimTemplateName":null}: the internal type.
@@ -79,6 +81,28 @@ ErrorList ValidateId(const Value& id, const std::string& path) {
                   fmt::format("must be between 0 and {}, inclusive", kIdMax))};
 }
 
+ErrorList ValidateSysctls(const Value& sysctls, const std::string& path) {
+  static constexpr const char* kPattern =
+      R"(^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$)";
+  static const RE2 form(kPattern);
+  ErrorList errors;
+  NameSet names;
+  for (std::size_t i = 0; i < sysctls.size(); ++i) {
+    const std::string_view name = sysctls.Items()[i]["name"].AsString();
+    const std::string at = Child(Index(path, i), "name");
+    if (name.empty()) {
+      errors.push_back(Required(at));
+    } else if (name.size() > kSubdomainMax || !RE2::FullMatch(name, form)) {
+      errors.push_back(Invalid(at, ShownText(name),
+                               fmt::format("must have at most {} characters and match regex {}",
+                                           kSubdomainMax, kPattern)));
+    } else if (!names.emplace(name).second) {
+      errors.push_back(Duplicate(at, ShownText(name)));
+    }
+  }
+  return errors;
+}
+
 ErrorList ValidatePodSecurity(const Value& security, const std::string& path) {
   ErrorList errors;
   for (const std::string_view field : {"fsGroup", "runAsUser", "runAsGroup"}) {
@@ -87,6 +111,28 @@ ErrorList ValidatePodSecurity(const Value& security, const std::string& path) {
   const auto groups = security["supplementalGroups"].Items();
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Append(errors, ValidateId(groups[i], Index(Child(path, "supplementalGroups"), i)));
+  }
+  Append(errors, ValidateSysctls(security["sysctls"], Child(path, "sysctls")));
+  return errors;
+}
+
+// A domain of DNS, whose labels may hold underscores.
+ErrorList ValidateSearchDomain(std::string_view domain, const std::string& path) {
+  static constexpr const char* kPattern =
+      R"(_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*)";
+  static const RE2 form(kPattern);
+  ErrorList errors;
+  if (domain.size() > kSubdomainMax) {
+    errors.push_back(Invalid(path, ShownText(domain),
+                             fmt::format("must be no more than {} characters", kSubdomainMax)));
+  }
+  if (!RE2::FullMatch(domain, form)) {
+    errors.push_back(Invalid(
+        path, ShownText(domain),
+        fmt::format("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+                    "characters, '_', '-' or '.', and must start and end with an alphanumeric "
+                    "character (e.g. 'example.com', regex used for validation is '{}')",
+                    kPattern)));
   }
   return errors;
 }
@@ -126,6 +172,12 @@ ErrorList ValidateDns(const Value& spec, const std::string& path) {
                              fmt::format("must not have more than {} characters (including "
                                          "spaces) in the search list",
                                          kSearchCharactersMax)));
+  }
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    std::string_view search = searches.Items()[i].AsString();
+    if (search == ".") continue;
+    if (search.ends_with('.')) search.remove_suffix(1);
+    Append(errors, ValidateSearchDomain(search, Index(searches_path, i)));
   }
   const auto options = config["options"].Items();
   for (std::size_t i = 0; i < options.size(); ++i) {

@@ -170,8 +170,10 @@ ErrorList ValidateBudgetSpec(const Value& spec) {
   static constexpr std::array<std::string_view, 2> kPolicies = {"AlwaysAllow", "IfHealthyBudget"};
   ErrorList errors;
   if (!spec["minAvailable"].IsNull() && !spec["maxUnavailable"].IsNull()) {
-    errors.push_back(
-        Invalid("spec", Shown(spec), "minAvailable and maxUnavailable cannot be both set"));
+    static constexpr std::array<std::string_view, 4> kFields = {
+        "minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"};
+    errors.push_back(Invalid("spec", Shown(Internal(spec, kFields)),
+                             "minAvailable and maxUnavailable cannot be both set"));
   }
   for (const std::string_view field : {"minAvailable", "maxUnavailable"}) {
     if (spec[field].IsNull()) continue;

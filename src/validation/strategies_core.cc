@@ -1,10 +1,13 @@
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "json/json.h"
 #include "num/quantity.h"
@@ -126,7 +129,11 @@ ErrorList ValidateTaints(const Value& taints) {
       Append(errors, ValidateTaintEffect(effect, Child(at, "effect")));
     }
     if (!seen.emplace(effect, key).second) {
-      errors.push_back(Duplicate(at, Shown(taint)));
+      static constexpr std::array<std::string_view, 4> kFields = {"key", "value", "effect",
+                                                                  "timeAdded"};
+      Value internal = Internal(taint, kFields);
+      internal.Set("Value", taint["value"].AsString());
+      errors.push_back(Duplicate(at, Shown(internal)));
       errors.back().detail = "taints must be unique by key and effect pair";
     }
   }
@@ -144,10 +151,53 @@ ErrorList ValidateNodeResources(const Value& node) {
   return errors;
 }
 
+enum class Family : std::uint8_t { kNone, kV4, kV6 };
+
+// The address family of "address/bits"; none when that is no CIDR.
+Family FamilyOf(std::string_view cidr) {
+  const std::size_t slash = cidr.find('/');
+  if (slash == std::string_view::npos) return Family::kNone;
+  const std::string address(cidr.substr(0, slash));
+  const std::string_view bits = cidr.substr(slash + 1);
+  int number = -1;
+  const auto [end, fault] = std::from_chars(bits.data(), bits.data() + bits.size(), number);
+  if (fault != std::errc() || end != bits.data() + bits.size() || number < 0) return Family::kNone;
+  std::array<unsigned char, sizeof(in6_addr)> parsed{};
+  if (inet_pton(AF_INET, address.c_str(), parsed.data()) == 1) {
+    return number <= 32 ? Family::kV4 : Family::kNone;
+  }
+  if (inet_pton(AF_INET6, address.c_str(), parsed.data()) == 1) {
+    return number <= 128 ? Family::kV6 : Family::kNone;
+  }
+  return Family::kNone;
+}
+
+ErrorList ValidatePodCidrs(const Value& cidrs) {
+  const std::string path = "spec.podCIDRs";
+  ErrorList errors;
+  std::vector<Family> families;
+  for (std::size_t i = 0; i < cidrs.size(); ++i) {
+    const std::string_view cidr = cidrs.Items()[i].AsString();
+    families.push_back(FamilyOf(cidr));
+    if (families.back() != Family::kNone) continue;
+    errors.push_back(Invalid(Index(path, i), ShownText(cidr),
+                             "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+  }
+  if (families.size() < 2) return errors;
+  const bool dual = std::ranges::find(families, Family::kV4) != families.end() &&
+                    std::ranges::find(families, Family::kV6) != families.end();
+  if (!dual || families.size() > 2) {
+    errors.push_back(
+        Invalid(path, Shown(cidrs), "may specify no more than one CIDR for each IP family"));
+  }
+  return errors;
+}
+
 ErrorList ValidateNode(const Context&, const Value& node) {
   ErrorList errors = MetaOf(node, Scope::kCluster, NameIsDnsSubdomain);
   Append(errors, ValidateTaints(node["spec"]["taints"]));
   Append(errors, ValidateNodeResources(node));
+  Append(errors, ValidatePodCidrs(node["spec"]["podCIDRs"]));
   return errors;
 }
 
@@ -386,6 +436,24 @@ ErrorList ValidateQuotaStatus(const Context&, const Value& quota, const Value& o
 
 // --- Service: ports and names; addresses are the server's.
 
+ErrorList ValidateExternalName(const Value& spec) {
+  ErrorList errors;
+  for (const std::string_view field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+    if (spec[field].empty() && !spec[field].IsString()) continue;
+    errors.push_back(Forbidden(Child("spec", field), "may not be set for ExternalName services"));
+  }
+  std::string_view name = spec["externalName"].AsString();
+  if (name.ends_with('.')) name.remove_suffix(1);
+  if (name.empty()) {
+    errors.push_back(Required("spec.externalName"));
+    return errors;
+  }
+  for (std::string& fault : IsDns1123Subdomain(name)) {
+    errors.push_back(Invalid("spec.externalName", ShownText(name), std::move(fault)));
+  }
+  return errors;
+}
+
 ErrorList ValidateServicePorts(const Value& spec) {
   static constexpr std::array<std::string_view, 3> kProtocols = {"SCTP", "TCP", "UDP"};
   ErrorList errors;
@@ -394,6 +462,7 @@ ErrorList ValidateServicePorts(const Value& spec) {
   if (ports.empty() && !headless && spec["type"].AsString() != "ExternalName") {
     errors.push_back(Required("spec.ports"));
   }
+  if (spec["type"].AsString() == "ExternalName") Append(errors, ValidateExternalName(spec));
   NameSet names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const Value& port = ports.Items()[i];

@@ -195,7 +195,10 @@ void PrepareStatusUpdate(const Context& context, Value& pod, const Value& old) {
        {"qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus",
         "nodeAllocatableResourceClaimStatuses"}) {
     const Value& before = old["status"][field];
-    if (pod["status"][field].IsNull() && !before.IsNull()) pod.Edit("status").Set(field, before);
+    const bool emptied = context.sent["status"][field].IsArray();
+    if (pod["status"][field].IsNull() && !before.IsNull() && !emptied) {
+      pod.Edit("status").Set(field, before);
+    }
   }
   KeepObservedGenerations(pod, old);
   DropDisabled(context, PodFields(), pod, &old);

@@ -84,6 +84,17 @@ ErrorList NonNegativeFields(const Value& holder, std::span<const std::string_vie
   return errors;
 }
 
+// An update strategy of any of the kinds, as upstream's internal type shows itself.
+std::string ShownStrategy(const Value& strategy, std::span<const std::string_view> rolling_fields) {
+  static constexpr std::array<std::string_view, 2> kFields = {"type", "rollingUpdate"};
+  Value internal = Internal(strategy, kFields);
+  internal.Set("RollingUpdate", Internal(strategy["rollingUpdate"], rolling_fields));
+  return Shown(internal);
+}
+
+constexpr std::array<std::string_view, 2> kRollingFields = {"maxUnavailable", "maxSurge"};
+constexpr std::array<std::string_view, 2> kStatefulRollingFields = {"partition", "maxUnavailable"};
+
 ErrorList ValidateDeploymentStrategy(const Value& strategy) {
   static constexpr std::array<std::string_view, 2> kTypes = {"Recreate", "RollingUpdate"};
   const std::string path = "spec.strategy";
@@ -94,7 +105,8 @@ ErrorList ValidateDeploymentStrategy(const Value& strategy) {
     if (rolling.IsNull()) return {};
     return {Forbidden(rolling_path, "may not be specified when strategy `type` is 'Recreate'")};
   }
-  if (type != "RollingUpdate") return {NotSupported(path, Shown(strategy), kTypes)};
+  if (type != "RollingUpdate")
+    return {NotSupported(path, ShownStrategy(strategy, kRollingFields), kTypes)};
   if (rolling.IsNull()) {
     return {Required(rolling_path, "this should be defaulted and never be nil")};
   }
@@ -117,11 +129,12 @@ ErrorList ValidateStatefulSetStrategy(const Value& strategy) {
   if (type.empty()) return {Required(path)};
   if (type == "OnDelete") {
     if (rolling.IsNull()) return {};
-    return {Invalid(Child(path, "rollingUpdate"), Shown(rolling),
+    return {Invalid(Child(path, "rollingUpdate"), Shown(Internal(rolling, kStatefulRollingFields)),
                     "only allowed for updateStrategy 'RollingUpdate'")};
   }
   if (type != "RollingUpdate") {
-    return {Invalid(path, Shown(strategy), "must be 'RollingUpdate' or 'OnDelete'")};
+    return {Invalid(path, ShownStrategy(strategy, kStatefulRollingFields),
+                    "must be 'RollingUpdate' or 'OnDelete'")};
   }
   return ValidateNonNegative(rolling["partition"].AsInt(), Child(path, "rollingUpdate.partition"));
 }
@@ -131,7 +144,8 @@ ErrorList ValidateDaemonSetStrategy(const Value& strategy) {
   const std::string path = "spec.updateStrategy";
   const std::string_view type = strategy["type"].AsString();
   if (type == "OnDelete") return {};
-  if (type != "RollingUpdate") return {NotSupported(path, Shown(strategy), kTypes)};
+  if (type != "RollingUpdate")
+    return {NotSupported(path, ShownStrategy(strategy, kRollingFields), kTypes)};
   const Value& rolling = strategy["rollingUpdate"];
   const std::string rolling_path = Child(path, "rollingUpdate");
   if (rolling.IsNull()) return {Required(rolling_path)};
