@@ -188,6 +188,19 @@ TEST(MergePatch, FollowsTheExamplesOfRfc7386) {
   }
 }
 
+TEST(MergePatch, DeepPatchesNeedNoMoreThanAUsualStack) {
+  const auto nested = [](std::string_view leaf) {
+    std::string text;
+    for (std::size_t i = 0; i + 1 < kDepthMax; ++i) text += R"({"a":)";
+    text += leaf;
+    return text + std::string(kDepthMax - 1, '}');
+  };
+  const Value target = *Read(nested(R"({"x":1})"));
+  const Value patch = *Read(nested(R"({"x":null,"y":2})"));
+  EXPECT_EQ(Write(MergePatch(target, patch)), nested(R"({"y":2})"));
+  EXPECT_TRUE(target == *Read(Write(target)));
+}
+
 TEST(JsonPatch, AppliesOperationsInTheirOrder) {
   struct Case {
     std::string_view target, patch, result;

@@ -18,9 +18,13 @@ namespace {
 constexpr std::size_t kKeyCacheSize = 256;
 constexpr std::size_t kCachedKeySizeMax = 64;
 
-Value SharedKey(std::string_view key) {
-  if (key.size() <= 14 || key.size() > kCachedKeySizeMax) return Value(key);
+std::vector<Value>& KeyCache() {
   thread_local std::vector<Value> cache(kKeyCacheSize);
+  return cache;
+}
+
+Value SharedKey(std::string_view key, std::vector<Value>& cache) {
+  if (key.size() <= 14 || key.size() > kCachedKeySizeMax) return Value(key);
   std::uint64_t head = 0;
   std::uint64_t tail = 0;
   std::memcpy(&head, key.data(), 8);
@@ -170,7 +174,7 @@ class Reader {
     if (duplicates_ != nullptr) key_offsets_.push_back(static_cast<std::size_t>(at_ - begin_));
     std::string_view key;
     if (!ReadString(key)) return false;
-    values_.push_back(SharedKey(key));
+    values_.push_back(SharedKey(key, key_cache_));
     SkipSpace();
     if (at_ == end_ || *at_ != ':') return FailAt("after object key");
     ++at_;
@@ -317,25 +321,47 @@ class Reader {
     return true;
   }
 
+  // Moves on to the next byte that is not plain content of a string: a quote, a backslash, a
+  // control character or a part of a longer UTF-8 sequence. Eight bytes at a time.
+  void SkipPlain() {
+    constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+    constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
+    while (end_ - at_ >= 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at_, 8);
+      // Bytes below n (with no high bit) have their high bit set in (x - n) & ~x.
+      const std::uint64_t quote = word ^ (kOnes * '"');
+      const std::uint64_t slash = word ^ (kOnes * '\\');
+      const std::uint64_t special = ((word - kOnes * 0x20) & ~word) | ((quote - kOnes) & ~quote) |
+                                    ((slash - kOnes) & ~slash) | word;
+      if ((special & kHighs) != 0) {
+        // The lowest hit is exact; higher ones may come from a borrow.
+        at_ += __builtin_ctzll(special & kHighs) / 8;
+        return;
+      }
+      at_ += 8;
+    }
+    while (at_ != end_) {
+      const auto byte = static_cast<std::uint8_t>(*at_);
+      if (byte == '"' || byte == '\\' || byte < 0x20 || byte >= 0x80) return;
+      ++at_;
+    }
+  }
+
   // The content of the string at at_; the view is valid until the next string is read.
   bool ReadString(std::string_view& text) {
     const char* const start = ++at_;
-    while (at_ != end_) {
-      const auto byte = static_cast<std::uint8_t>(*at_);
-      if (byte == '"') {
-        text = {start, static_cast<std::size_t>(at_ - start)};
-        ++at_;
-        return true;
-      }
-      if (byte == '\\' || byte < 0x20 || byte >= 0x80) {
-        scratch_.assign(start, at_);
-        if (!ReadRestOfString()) return false;
-        text = scratch_;
-        return true;
-      }
+    SkipPlain();
+    if (at_ == end_) return FailAt("");
+    if (*at_ == '"') {
+      text = {start, static_cast<std::size_t>(at_ - start)};
       ++at_;
+      return true;
     }
-    return FailAt("");
+    scratch_.assign(start, at_);
+    if (!ReadRestOfString()) return false;
+    text = scratch_;
+    return true;
   }
 
   bool ReadRestOfString() {
@@ -350,7 +376,9 @@ class Reader {
         ++at_;
         if (!ReadEscape()) return false;
       } else if (byte < 0x80) {
-        scratch_.push_back(*at_++);
+        const char* const plain = at_;
+        SkipPlain();
+        scratch_.append(plain, at_);
       } else {
         const Rune rune = DecodeRune({at_, static_cast<std::size_t>(end_ - at_)});
         if (rune.valid) {
@@ -417,6 +445,7 @@ class Reader {
   const char* at_;
   const char* const end_;
   std::vector<DuplicateKey>* const duplicates_;
+  std::vector<Value>& key_cache_ = KeyCache();
   std::vector<Value> values_;
   std::vector<Frame> frames_;
   std::vector<std::size_t> key_offsets_;  // of the open objects' keys, when duplicates are noted
