@@ -18,6 +18,9 @@ namespace {
 using json::Member;
 using json::Value;
 
+// How deep maps of a patch may lie in each other where they meet maps of the object.
+constexpr int kDepthMax = 1000;
+
 constexpr std::string_view kPatch = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kOrderPrefix = "$setElementOrder";
@@ -242,12 +245,15 @@ class Merger {
       if (directive->AsString() == "delete") return Value::Object();
       return BadPatchType(*directive, patch);
     }
+    if (depth_ == kDepthMax) return BadInput("exceeded max depth");
+    ++depth_;
     if (original.IsNull()) original = Value::Object();
     DRA_TRY(RetainKeys(original, patch));
     DRA_TRY(OrderedLists(original, patch, schema));
     for (const Member& member : patch.Members()) {
       DRA_TRY(Field(original, member.key(), member.value, schema));
     }
+    --depth_;
     return original;
   }
 
@@ -461,6 +467,8 @@ class Merger {
     }
     return {};
   }
+
+  int depth_ = 0;
 };
 
 }  // namespace
