@@ -72,6 +72,15 @@ struct ApplyArguments {
 };
 int RunApply(const ApplyArguments& arguments);
 
+struct GetArguments {
+  std::string kubeconfig;
+  std::string kind;
+  std::string ns;
+  bool all_namespaces = false;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunGet(const GetArguments& arguments);
+
 struct TopArguments {
   std::string kubeconfig;
   OutputFormat output = OutputFormat::kTable;

@@ -1,6 +1,7 @@
 // The program: what users type, turned into the arguments of one command. The only file that sees
 // CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -175,6 +176,19 @@ void AddApply(CLI::App& app, Run& run) {
   command->callback([&run, arguments] { run = [arguments] { return RunApply(*arguments); }; });
 }
 
+void AddGet(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<GetArguments>();
+  CLI::App* command = AddCommand(app, "get", "List objects of an API server, without kubectl",
+                                 "drachma get resourceclaims -A");
+  command->add_option("kind", arguments->kind, "pods, resourceclaims, nodes, …")->required();
+  command->add_option("-n,--namespace", arguments->ns, "Namespace (default: the context's)")
+      ->type_name("NS");
+  command->add_flag("-A,--all-namespaces", arguments->all_namespaces, "All namespaces");
+  AddKubeconfig(*command, arguments->kubeconfig);
+  AddOutput(*command, arguments->output);
+  command->callback([&run, arguments] { run = [arguments] { return RunGet(*arguments); }; });
+}
+
 void AddCheck(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command =
@@ -240,8 +254,18 @@ int Main(int argc, char** argv) {
   app.fallthrough();
   Run run;
   for (const auto& add :
-       {AddUp, AddPlan, AddCheck, AddTop, AddFleetCommand, AddApply, AddRoles, AddDebug}) {
+       {AddUp, AddPlan, AddCheck, AddTop, AddFleetCommand, AddApply, AddGet, AddRoles, AddDebug}) {
     add(app, run);
+  }
+  // CLI11 only says that a command is missing; a mistyped one is to be named.
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const bool known =
+      argc <= 1 || argv[1][0] == '-' || std::ranges::any_of(commands, [&](const CLI::App* command) {
+        return command->get_name() == argv[1];
+      });
+  if (!known) {
+    std::cerr << "error: unknown command \"" << argv[1] << "\"; see drachma --help\n";
+    return kWrongUse;
   }
   try {
     app.parse(argc, argv);
