@@ -75,10 +75,20 @@ class Decoder {
  public:
   Decoder(StrictFields strict, std::span<const json::DuplicateKey> duplicates)
       : report_(strict == StrictFields::kReport) {
+    std::string of_yaml;
     for (const json::DuplicateKey& duplicate : duplicates) {
+      // YAML's are told by its own reader, all at once and before the others.
+      if (duplicate.line != 0) {
+        of_yaml += fmt::format("\n  line {}: key {} already set in map", duplicate.line,
+                               json::Write(Value(duplicate.key)));
+        continue;
+      }
       std::string parent = duplicate.path.substr(0, duplicate.path.size() - duplicate.key.size());
       if (!parent.empty()) parent.pop_back();
       duplicates_[std::move(parent)].keys.push_back(&duplicate);
+    }
+    if (!of_yaml.empty() && report_) {
+      strict_errors_.push_back("yaml: unmarshal errors:" + of_yaml);
     }
   }
 

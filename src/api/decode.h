@@ -26,7 +26,7 @@ struct Decoded {
 };
 
 // Reads `object` as the struct `type`, as sigs.k8s.io/json does: names are case-sensitive.
-// `duplicates` are what json::Read noted about its text.
+// `duplicates` are what json::Read or json::ReadYamlValue noted about its text.
 // ERRORS: kBadRequest with Go's text ("json: cannot unmarshal string into Go struct field
 // ResourceClaimSpec.spec.devices of type v1.DeviceClaim", "quantities must match the regular
 // expression …", `parsing time "x" as …`).

@@ -8,6 +8,7 @@
 #include "api/defaults.h"
 #include "api/kinds.h"
 #include "json/json.h"
+#include "json/yaml.h"
 
 namespace drachma::api {
 namespace {
@@ -48,6 +49,19 @@ TEST_F(Objects, DecodeAsInGo) {
     for (const Value& error : c["strict"].Items()) strict.emplace_back(error.AsString());
     EXPECT_EQ(decoded->strict_errors, strict) << c["name"].AsString();
   }
+}
+
+TEST_F(Objects, DuplicateKeysOfYamlAreToldAsByItsReader) {
+  std::vector<json::DuplicateKey> duplicates;
+  const auto object =
+      json::ReadYamlValue("data:\n  a: u\n  b: v\n  a: w\nzz: 1\n", {.duplicates = &duplicates});
+  ASSERT_TRUE(object);
+  const auto decoded =
+      Decode(*object, *FindTypeOfKind("v1", "ConfigMap"), StrictFields::kReport, duplicates);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(StrictErrorText(decoded->strict_errors),
+            "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"a\" already set in "
+            "map, unknown field \"zz\"");
 }
 
 TEST_F(Objects, GetUpstreamsDefaults) {

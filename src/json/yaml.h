@@ -41,7 +41,8 @@ struct YamlDocument {
 
 // Every non-empty document of a stream, in order. ERRORS: kBadRequest "yaml: line N: …".
 [[nodiscard]] Result<std::vector<YamlDocument>> ReadYaml(std::string_view text);
-// One document without places (API bodies).
+// The first document without places (API bodies), members sorted as in sigs.k8s.io/yaml; null for
+// an empty stream.
 [[nodiscard]] Result<Value> ReadYamlValue(std::string_view text, const ReadOptions& options = {});
 // Block style, as sigs.k8s.io/yaml writes it; keys sorted, or in their order when `sorted` is no.
 enum class KeyOrder { kSorted, kAsIs };

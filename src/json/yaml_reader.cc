@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -279,6 +280,26 @@ class StreamReader {
   std::size_t alias_nodes_ = 0;
 };
 
+// Members by key, as they come out of the Go maps that sigs.k8s.io/yaml goes through: errors of
+// decoding are told in this order.
+Value Sorted(const Value& value) {
+  if (value.IsArray()) {
+    std::vector<Value> items;
+    items.reserve(value.size());
+    for (const Value& item : value.Items()) items.push_back(Sorted(item));
+    return Value::Array(std::move(items));
+  }
+  if (!value.IsObject()) return value;
+  std::vector<const Member*> members;
+  members.reserve(value.size());
+  for (const Member& member : value.Members()) members.push_back(&member);
+  std::ranges::sort(members, {}, [](const Member* member) { return member->key(); });
+  Value sorted = Value::Object();
+  sorted.Reserve(members.size());
+  for (const Member* member : members) sorted.SetByKey(member->key_value, Sorted(member->value));
+  return sorted;
+}
+
 }  // namespace
 
 const YamlDocument::Place& YamlDocument::PlaceOf(std::string_view path) const {
@@ -309,7 +330,7 @@ Result<Value> ReadYamlValue(std::string_view text, const ReadOptions& options) {
   DRA_ASSIGN(std::optional<YamlDocument> document, reader.Next());
   if (!document) return Value();
   if (options.duplicates != nullptr) *options.duplicates = std::move(document->duplicates);
-  return std::move(document->value);
+  return Sorted(document->value);
 }
 
 }  // namespace drachma::json

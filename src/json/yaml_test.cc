@@ -46,7 +46,7 @@ TEST(ReadYaml, ScalarsMeanWhatTheyMeanToKubernetes) {
 }
 
 TEST(ReadYaml, KeysBecomeStrings) {
-  EXPECT_EQ(AsJson("1: a\nyes: b\n1.5: c\n"), R"({"1":"a","true":"b","1.5":"c"})");
+  EXPECT_EQ(AsJson("1: a\nyes: b\n1.5: c\n"), R"({"1":"a","1.5":"c","true":"b"})");
 }
 
 TEST(ReadYaml, AliasesAndMergesAreFollowed) {
