@@ -17,7 +17,7 @@ std::string MissingKey(const std::string& error) {
   const std::size_t at = error.find(kNoKey);
   if (at == std::string::npos) return {};
   const std::string_view rest = std::string_view(error).substr(at + kNoKey.size());
-  return std::string(rest.substr(0, rest.find_first_of(", \n")));
+  return std::string(rest.substr(0, rest.find_first_of(".,; \n")));
 }
 
 std::vector<SelectorFault> FaultsOf(const Attempt& attempt) {

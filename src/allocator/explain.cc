@@ -76,8 +76,12 @@ class Losses {
       return other.cause == loss.cause && other.detail == loss.detail && other.what == loss.what &&
              other.free == loss.free && other.needed == loss.needed;
     });
-    if (same == losses.end()) losses.push_back(std::move(loss));
-    ++(same == losses.end() ? losses.back() : *same).devices;
+    if (same != losses.end()) {
+      ++same->devices;
+      return;
+    }
+    loss.devices = 1;
+    losses.push_back(std::move(loss));
   }
 
   std::optional<Loss> SelectorLoss(const RequestPlan& plan, const NodeSlice& slice,

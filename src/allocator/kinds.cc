@@ -118,6 +118,9 @@ std::string Kinds::Signature(std::uint32_t position) {
     if (selectable == Verdict::kNo) continue;
     relevant = true;
     if (selectable == Verdict::kError) continue;
+    // Mode All takes its devices in order and ends at the first in use, or with an error at the
+    // first that a constraint refuses: then it matters where a device stands.
+    if (plan.all && !plan.constraints.empty()) Append(signature, std::uint64_t{position});
     signature += attempt_.TaintsTolerated(plan, position) ? 't' : 'f';
     if (!problem.features().consumable_capacity) continue;
     if (!plan.requirements->capacity_requests && !attempt_.AllowsMultiple(position) &&
