@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 namespace drachma::cel {
 namespace {
@@ -179,23 +180,36 @@ Value MapNode::Eval(Frame& frame) const {
 }
 
 Value MapNode::Build(Frame& frame) const {
+  constexpr std::size_t kFewItems = 16;  // are searched one by one
   std::vector<MapEntry> entries;
   entries.reserve(items_.size());
+  std::unordered_multimap<std::uint32_t, std::size_t> places;
+  const auto find = [&](const Value& key) -> std::size_t {
+    if (items_.size() <= kFewItems) {
+      const auto same = std::ranges::find_if(
+          entries, [&](const MapEntry& entry) { return SameMapKey(entry.key, key); });
+      return static_cast<std::size_t>(same - entries.begin());
+    }
+    const auto [begin, end] = places.equal_range(HashMapKey(key));
+    for (auto place = begin; place != end; ++place) {
+      if (SameMapKey(entries[place->second].key, key)) return place->second;
+    }
+    return entries.size();
+  };
   for (const Item& item : items_) {
     const Value key = item.key->Eval(frame);
     if (key.IsError()) return key;
     Value value = item.value->Eval(frame);
     if (value.IsError()) return value;
-    const auto same = std::ranges::find_if(entries, [&](const MapEntry& entry) {
-      return entry.key.kind() == key.kind() && Equals(entry.key, key).IsTrue();
-    });
+    const std::size_t place = find(key);
     if (item.optional) {
       if (!value.IsOptional()) {
         return MakeError(frame.arena, "cannot initialize optional entry '" + DebugString(key) +
                                           "' from non-optional value " + DebugString(value));
       }
       if (!value.HasValue()) {
-        if (same != entries.end()) entries.erase(same);
+        // An entry that is taken away leaves a hole for the next ones: an error as its key.
+        if (place < entries.size()) entries[place].key = Value::Error({});
         continue;
       }
       value = value.Inner();
@@ -203,12 +217,14 @@ Value MapNode::Build(Frame& frame) const {
     if (key.kind() == ValueKind::kBytes) {
       return Value::Error("internal error: runtime error: hash of unhashable type types.Bytes");
     }
-    if (same != entries.end()) {
-      same->value = value;
-    } else {
-      entries.push_back({.key = key, .value = value});
+    if (place < entries.size()) {
+      entries[place].value = value;
+      continue;
     }
+    if (items_.size() > kFewItems) places.emplace(HashMapKey(key), entries.size());
+    entries.push_back({.key = key, .value = value});
   }
+  std::erase_if(entries, [](const MapEntry& entry) { return entry.key.IsError(); });
   return MakeMap(frame.arena, entries);
 }
 

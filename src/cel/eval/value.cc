@@ -15,66 +15,25 @@ namespace {
 
 constexpr std::uint32_t kIndexFrom = 8;  // smaller maps are searched one by one
 
-// The same key as Go's map has it: kind and value, NaN never.
-bool SameKey(const Value& a, const Value& b) {
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case ValueKind::kNull:
-      return true;
-    case ValueKind::kDouble:
-      return a.AsDouble() == b.AsDouble();
-    case ValueKind::kString:
-    case ValueKind::kBytes:
-    case ValueKind::kType:
-    case ValueKind::kError:
-      return a.AsText() == b.AsText();
-    case ValueKind::kTimestamp:
-      return a.seconds() == b.seconds() && a.nanos() == b.nanos() &&
-             a.offset_minutes() == b.offset_minutes();
-    default:
-      return a.AsUint() == b.AsUint();  // scalars by value, all else by identity
-  }
-}
-
-std::uint32_t HashKey(const Value& key) {
-  std::uint64_t hash = 0;
-  switch (key.kind()) {
-    case ValueKind::kString:
-    case ValueKind::kBytes:
-    case ValueKind::kType:
-    case ValueKind::kError:
-      hash = std::hash<std::string_view>{}(key.AsText());
-      break;
-    case ValueKind::kDouble:
-      hash = std::hash<double>{}(key.AsDouble());
-      break;
-    default:
-      hash = key.AsUint();
-      break;
-  }
-  hash = (hash + static_cast<std::uint64_t>(key.kind())) * 0x9E3779B97F4A7C15u;
-  return static_cast<std::uint32_t>(hash >> 32);
-}
-
 const Value* FindExact(const MapData& map, const Value& key) {
   if (map.buffer == nullptr || map.buffer->index == nullptr) {
     for (const MapEntry& entry : map.all()) {
-      if (SameKey(entry.key, key)) return &entry.value;
+      if (SameMapKey(entry.key, key)) return &entry.value;
     }
     return nullptr;
   }
   const MapBuffer& buffer = *map.buffer;
-  for (std::uint32_t slot = HashKey(key) & buffer.index_mask;;
+  for (std::uint32_t slot = HashMapKey(key) & buffer.index_mask;;
        slot = (slot + 1) & buffer.index_mask) {
     const std::uint32_t number = buffer.index[slot];
     if (number == 0) return nullptr;
     const MapEntry& entry = buffer.entries[number - 1];
-    if (number <= map.size && SameKey(entry.key, key)) return &entry.value;
+    if (number <= map.size && SameMapKey(entry.key, key)) return &entry.value;
   }
 }
 
 void AddToIndex(MapBuffer& buffer, std::uint32_t number) {
-  std::uint32_t slot = HashKey(buffer.entries[number - 1].key) & buffer.index_mask;
+  std::uint32_t slot = HashMapKey(buffer.entries[number - 1].key) & buffer.index_mask;
   while (buffer.index[slot] != 0) slot = (slot + 1) & buffer.index_mask;
   buffer.index[slot] = number;
 }
@@ -149,6 +108,46 @@ std::string JoinDebug(std::span<const Value> values) {
 }
 
 }  // namespace
+
+bool SameMapKey(const Value& a, const Value& b) {
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case ValueKind::kNull:
+      return true;
+    case ValueKind::kDouble:
+      return a.AsDouble() == b.AsDouble();
+    case ValueKind::kString:
+    case ValueKind::kBytes:
+    case ValueKind::kType:
+    case ValueKind::kError:
+      return a.AsText() == b.AsText();
+    case ValueKind::kTimestamp:
+      return a.seconds() == b.seconds() && a.nanos() == b.nanos() &&
+             a.offset_minutes() == b.offset_minutes();
+    default:
+      return a.AsUint() == b.AsUint();  // scalars by value, all else by identity
+  }
+}
+
+std::uint32_t HashMapKey(const Value& key) {
+  std::uint64_t hash = 0;
+  switch (key.kind()) {
+    case ValueKind::kString:
+    case ValueKind::kBytes:
+    case ValueKind::kType:
+    case ValueKind::kError:
+      hash = std::hash<std::string_view>{}(key.AsText());
+      break;
+    case ValueKind::kDouble:
+      hash = std::hash<double>{}(key.AsDouble());
+      break;
+    default:
+      hash = key.AsUint();
+      break;
+  }
+  hash = (hash + static_cast<std::uint64_t>(key.kind())) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::uint32_t>(hash >> 32);
+}
 
 Value Value::CountedString(std::string_view text) {
   Value value = String(text);

@@ -226,6 +226,9 @@ inline Value NoSuchOverload() { return Value::Error(kNoSuchOverload); }
 [[nodiscard]] std::uint64_t PlainSizeOf(const Value& value);
 [[nodiscard]] std::uint64_t CodePointsOf(const Value& text);
 
+// Whether two keys are one: of the same kind and value, objects only with themselves. NaN never.
+[[nodiscard]] bool SameMapKey(const Value& a, const Value& b);
+[[nodiscard]] std::uint32_t HashMapKey(const Value& key);
 // The value under a key, or null. Numbers find keys of other number kinds.
 [[nodiscard]] const Value* FindInMap(const MapData& map, const Value& key);
 // The element at an index, or an error with cel-go's text.

@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -236,6 +237,8 @@ const Zone* FindZone(const std::string& name) {
   const std::lock_guard lock(mutex);
   const auto known = zones.find(name);
   if (known != zones.end()) return known->second.get();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(kZoneFolder + name, ignored)) return nullptr;
   std::ifstream file(kZoneFolder + name, std::ios::binary);
   std::string data;
   if (file) data.assign(std::istreambuf_iterator<char>(file), {});
@@ -272,7 +275,10 @@ std::optional<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t secon
   }
   const Zone* found = FindZone(std::string(zone));
   if (found == nullptr) {
-    *error = "unknown time zone " + std::string(zone);
+    std::error_code ignored;
+    *error = std::filesystem::is_directory(kZoneFolder + std::string(zone), ignored)
+                 ? "is a directory"
+                 : "unknown time zone " + std::string(zone);
     return std::nullopt;
   }
   return OffsetIn(*found, seconds);

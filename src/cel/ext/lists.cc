@@ -42,11 +42,19 @@ void FlattenInto(const ListData& list, std::int64_t depth, std::vector<Value>& o
   }
 }
 
+// The type of a value as cel-go prints it: without what is in it.
+std::string GenericTypeName(const Value& value) {
+  if (value.IsList()) return "list(dyn)";
+  if (value.IsMap()) return "map(dyn, dyn)";
+  if (value.IsOptional()) return "optional_type(dyn)";
+  return std::string(TypeNameOf(value));
+}
+
 Value Flatten(Arena& arena, Args args) {
   const bool with_depth = args.size() == 2;
   if (!args[0].IsList() || (with_depth && !args[1].IsInt())) {
-    std::string call = "no such overload: " + std::string(TypeNameOf(args[0])) + ".flatten(";
-    if (with_depth) call += TypeNameOf(args[1]);
+    std::string call = "no such overload: " + GenericTypeName(args[0]) + ".flatten(";
+    if (with_depth) call += GenericTypeName(args[1]);
     return MakeError(arena, call + ")");
   }
   const std::int64_t depth = with_depth ? args[1].AsInt() : 1;

@@ -141,7 +141,8 @@ func device(rng *rand.Rand) wire.Device {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, domain := range []string{"", "other.com/"} {
-			if rng.IntN(4) > 0 {
+			// Of a name and its qualified twin upstream takes one at random.
+			if strings.TrimSuffix(domain, "/") != d.Driver && rng.IntN(4) > 0 {
 				d.Attributes[resourceapi.QualifiedName(domain+name)] = values[name]()
 			}
 		}
@@ -153,7 +154,7 @@ func device(rng *rand.Rand) wire.Device {
 		d.Attributes["broken"] = resourceapi.DeviceAttribute{VersionValue: ptr.To("1.x")}
 	}
 	for _, name := range []string{"memory", "cores", "other.com/memory"} {
-		if rng.IntN(4) > 0 {
+		if !strings.HasPrefix(name, d.Driver+"/") && rng.IntN(4) > 0 {
 			d.Capacity[resourceapi.QualifiedName(name)] = resourceapi.DeviceCapacity{Value: resource.MustParse(choose("40Gi", "80G", "132", "1500m", "0", "12E"))}
 		}
 	}
