@@ -41,6 +41,7 @@ struct Answer {
   json::Value object;       // empty when `record` or `list` is set
   store::RecordPtr record;  // the stored object, whose bytes are shared
   std::optional<List> list;
+  std::optional<std::string> text;  // plain text (logs); nothing else is set then
   std::vector<std::string> warnings;
 
   // The object of an answer that is no list.

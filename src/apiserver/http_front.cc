@@ -428,6 +428,12 @@ class Front final : public HttpFront {
   static void AnswerExchange(Exchange& exchange, Result<Answer> answer,
                              const Rendering& rendering) {
     if (!answer) return exchange.Answer(answer.error());
+    if (answer->text) {
+      return exchange.Answer({.status = answer->code,
+                              .headers = {{"Content-Type", "text/plain"}},
+                              .body = {net::Share(*std::move(answer->text))}},
+                             answer->warnings);
+    }
     Result<std::vector<SharedBytes>> body = Render(*answer, rendering);
     if (!body) return exchange.Answer(body.error());
     HttpResponse response{

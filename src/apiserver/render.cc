@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "apiserver/human.h"
 #include "apiserver/objects.h"
 #include "apiserver/printers.h"
 #include "json/json.h"
@@ -85,10 +86,43 @@ json::Value Table(const Answer& answer, const Rendering& rendering) {
                  rendering.accepted.meta_version, Columns::kYes);
 }
 
+// The Scale of a workload, which is no kind of its own (printers' printScale).
+json::Value ScaleTable(const json::Value& scale, const Rendering& rendering) {
+  const auto column = [](std::string_view name, std::string_view type, std::string_view format,
+                         std::string_view description) {
+    return json::Value::Object({{"name", name},
+                                {"type", type},
+                                {"format", format},
+                                {"description", description},
+                                {"priority", 0}});
+  };
+  json::Value cells =
+      json::Value::Array({scale["metadata"]["name"], scale["spec"]["replicas"].AsInt(),
+                          scale["status"]["replicas"].AsInt(),
+                          AgeOf(scale["metadata"]["creationTimestamp"], rendering.now)});
+  const std::string& meta_version = rendering.accepted.meta_version;
+  json::Value row = json::Value::Object(
+      {{"cells", std::move(cells)}, {"object", PartialMetadataOf(scale, meta_version)}});
+  return json::Value::Object(
+      {{"kind", "Table"},
+       {"apiVersion", MetaApiVersion(meta_version)},
+       {"metadata", json::Value::Object(
+                        {{"resourceVersion", scale["metadata"]["resourceVersion"].AsString()}})},
+       {"columnDefinitions",
+        json::Value::Array({column("Name", "string", "name", "Name of the workload"),
+                            column("Desired", "integer", "", "Replicas that are asked for"),
+                            column("Available", "integer", "", "Replicas that there are"),
+                            column("Age", "string", "", "When the workload was created")})},
+       {"rows", json::Value::Array({std::move(row)})}});
+}
+
 Result<json::Value> ValueOf(const Answer& answer, const Rendering& rendering) {
   const std::string& meta_version = rendering.accepted.meta_version;
   if (answer.kind != nullptr && rendering.accepted.as == As::kTable) {
     return Table(answer, rendering);
+  }
+  if (rendering.accepted.as == As::kTable && answer.Object()["kind"].AsString() == "Scale") {
+    return ScaleTable(answer.Object(), rendering);
   }
   if (answer.kind != nullptr && rendering.accepted.as == As::kPartialMetadata) {
     return answer.list ? PartialList(answer, meta_version)
