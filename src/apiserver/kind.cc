@@ -64,6 +64,34 @@ class BuiltInVersions final : public KindVersions {
   const api::KindInfo& info_;
 };
 
+// Paths of lists that Go writes even when they are empty, as far as structs lead to them. Upstream
+// keeps objects as Protobuf, which cannot tell an empty list from none: such a list comes back
+// null.
+void CollectPlainLists(const api::TypeInfo& type, std::vector<std::string_view>& prefix,
+                       std::vector<std::vector<std::string_view>>& paths) {
+  constexpr std::size_t kDepthMax = 6;
+  if (prefix.size() >= kDepthMax) return;
+  for (const api::FieldInfo& field : type.fields) {
+    if (field.inlined) {
+      if (field.type != nullptr) CollectPlainLists(*field.type, prefix, paths);
+      continue;
+    }
+    prefix.push_back(field.json_name);
+    if (field.shape == api::Shape::kList && !field.omit_empty && !field.omit_zero) {
+      paths.push_back(prefix);
+    } else if (field.shape == api::Shape::kOne && field.type != nullptr) {
+      CollectPlainLists(*field.type, prefix, paths);
+    }
+    prefix.pop_back();
+  }
+}
+
+const json::Value& ValueAt(const json::Value& object, std::span<const std::string_view> path) {
+  const json::Value* value = &object;
+  for (const std::string_view name : path) value = &(*value)[name];
+  return *value;
+}
+
 class BuiltInKind final : public Kind {
  public:
   explicit BuiltInKind(const api::KindInfo& info)
@@ -72,6 +100,8 @@ class BuiltInKind final : public Kind {
         printer_(PrinterFor(info.group, info.kind)),
         storage_type_(StorageInfo(info).storage_type) {
     if (printer_ == nullptr) printer_ = PrintNameAndAge;
+    std::vector<std::string_view> prefix;
+    if (storage_type_ != nullptr) CollectPlainLists(*storage_type_, prefix, plain_lists_);
   }
 
   Result<api::Decoded> Decode(const json::Value& object, std::string_view version,
@@ -145,12 +175,20 @@ class BuiltInKind final : public Kind {
   Status MakeCanonical(json::Value& object) const {
     if (storage_type_ == nullptr) return {};
     DRA_ASSIGN(object, api::Canonical(object, *storage_type_));
+    for (const std::vector<std::string_view>& path : plain_lists_) {
+      const json::Value& list = ValueAt(object, path);
+      if (!list.IsArray() || !list.empty()) continue;
+      json::Value* parent = &object;
+      for (std::size_t i = 0; i + 1 < path.size(); ++i) parent = &parent->Edit(path[i]);
+      parent->Set(path.back(), nullptr);
+    }
     return {};
   }
 
   BuiltInVersions versions_;
   Printer printer_;
   const api::TypeInfo* storage_type_;
+  std::vector<std::vector<std::string_view>> plain_lists_;
 };
 
 }  // namespace
