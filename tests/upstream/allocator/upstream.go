@@ -62,25 +62,39 @@ func stateOf(a Allocated) structured.AllocatedState {
 	return s
 }
 
-// Upstream answers a request with upstream's experimental allocator (its stable one walks pools in
-// random order). gaveUp says that it took too long.
-func Upstream(req *Request) (resp Response, gaveUp bool) {
+// Prepare builds upstream's experimental allocator (its stable one walks pools in random order) and
+// returns one attempt on it, which may be made any number of times.
+func Prepare(ctx context.Context, req *Request) (func() (Response, error), error) {
 	f := featuresOf(req.Features)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	a, err := experimental.NewAllocator(ctx, f, stateOf(req.Allocated), lister(req.Classes), req.Slices,
 		cel.NewCache(100, cel.Features{EnableConsumableCapacity: f.ConsumableCapacity, EnableListTypeAttributes: f.ListTypeAttributes}))
-	if err == nil {
-		resp.Results, err = a.Allocate(ctx, req.Node, req.Claims)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded):
-		return resp, true
-	case errors.Is(err, structured.ErrFailedAllocationOnNode):
-		resp.NodeError = err.Error()
-	default:
+	return func() (resp Response, err error) {
+		resp.Results, err = a.Allocate(ctx, req.Node, req.Claims)
+		switch {
+		case err == nil || errors.Is(err, context.DeadlineExceeded):
+			return resp, err
+		case errors.Is(err, structured.ErrFailedAllocationOnNode):
+			resp.NodeError = err.Error()
+		default:
+			resp.Error = err.Error()
+		}
+		return resp, nil
+	}, nil
+}
+
+// Upstream answers a request as upstream does. gaveUp says that it took too long.
+func Upstream(req *Request) (resp Response, gaveUp bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	allocate, err := Prepare(ctx, req)
+	if err == nil {
+		resp, err = allocate()
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		resp.Error = err.Error()
 	}
-	return resp, false
+	return resp, errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,0 +1,29 @@
+#!/bin/sh
+# run.sh BUILD_DIR: the allocator and upstream's on the same cases, one after the other on this
+# machine. BUILD_DIR is a build with the bench preset. Needs Go for upstream's side.
+set -eu
+build=$(realpath "${1:?usage: run.sh BUILD_DIR}")
+root=$(realpath "$(dirname "$0")/../..")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+(cd "$root/tests/upstream/allocator" && go build -o "$work/upstream" ./cmd/bench)
+"$work/upstream" "$work/cases.jsonl" >"$work/theirs"
+"$build/bench/allocator/allocator_bench" "$work/cases.jsonl" >"$work/ours"
+awk -F'\t' '
+  function show(ns) {
+    if (ns >= 1e9) return sprintf("%.2f s", ns / 1e9)
+    if (ns >= 1e6) return sprintf("%.2f ms", ns / 1e6)
+    if (ns >= 1e3) return sprintf("%.2f us", ns / 1e3)
+    return sprintf("%.0f ns", ns)
+  }
+  FNR == NR { their[$1] = $2; outcome[$1] = $3; next }
+  FNR == 1 { printf "| case | upstream | ours | times faster | outcome | build |\n|---|---|---|---|---|---|\n" }
+  $1 in their {
+    over = outcome[$1] == "over"
+    same = over || outcome[$1] == $3 ? $3 : "DIFFERENT: " outcome[$1] " / " $3
+    printf "| %s | %s%s | %s | %s%.0f | %s | %s |\n", $1, over ? "over " : "", show(their[$1]), show($2), over ? "over " : "", their[$1] / $2, same, show($4)
+    next
+  }
+  $1 ~ /bytes/ { printf "| %s | | %s | | | |\n", $1, $2; next }
+  { printf "| %s | | %s | | %s | |\n", $1, show($2), $3 }
+' "$work/theirs" "$work/ours"
