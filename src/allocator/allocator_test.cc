@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "allocator/testing.h"
 
@@ -163,6 +164,35 @@ TEST(Explain, NamesTheClaimWhoseEndWouldHelp) {
   ASSERT_TRUE(misfit.change.has_value());
   EXPECT_EQ(misfit.change->kind, Change::Kind::kReleaseClaims);
   EXPECT_EQ(misfit.change->claims, std::vector<std::string>{"ns/a"});
+}
+
+TEST(Inventory, ManyThreadsEvaluateBetweenChanges) {
+  constexpr int kNodes = 40;
+  constexpr int kThreads = 4;
+  Inventory inventory({});
+  ASSERT_TRUE(inventory.SetClass(testing::ClassOf()));
+  std::vector<NodeIndex> nodes;
+  for (int n = 0; n < kNodes; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    ASSERT_TRUE(inventory.SetSlice(SliceOf(name, name, name, Gpus(8, 4))));
+    nodes.push_back(inventory.SetNode({.name = name, .labels = {}, .declared_features = {}}));
+  }
+  ASSERT_TRUE(inventory.SetSlice(SliceOf("shared", "", "shared", Gpus(2))));
+  const Problem problem(inventory, {ClaimOf("claim", One(4, kSameGroup))});
+  std::vector<int> fits(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        Random random(static_cast<std::uint64_t>(t));
+        for (const NodeIndex node : nodes) {
+          fits[static_cast<std::size_t>(t)] +=
+              MightFit(problem, node, {}) && Allocate(problem, node, {}, random).fits() ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(fits, std::vector<int>(kThreads, kNodes));
 }
 
 TEST(MightFit, CountsFreeDevicesOnly) {
