@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apiserver/custom_kind.h"
+#include "apiserver/custom_scale.h"
 #include "base/log.h"
 
 namespace drachma::apiserver {
@@ -108,6 +109,8 @@ void CustomResources::Serve(const Value& definition) {
     fault = fmt::format("{}.{} is a built-in resource", (*kind)->plural(), (*kind)->group());
   } else {
     core_.kinds().Put(*kind);
+    core_.AddHandler(fmt::format("{}/{}/scale", (*kind)->group(), (*kind)->plural()),
+                     HandleCustomScale);
     core_.BumpServedGeneration();
   }
   Value status = DefinitionStatus(definition, fault, core_.Now());

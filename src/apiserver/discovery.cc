@@ -7,6 +7,7 @@
 
 #include "api/kinds.h"
 #include "api/openapi.h"
+#include "apiserver/custom_openapi.h"
 #include "json/json.h"
 #include "net/signing.h"
 
@@ -128,6 +129,14 @@ void Discovery::Refresh() {
   openapi_hashes_.clear();
   for (const api::OpenApiEntry& entry : api::OpenApiIndex(core_.gates())) {
     openapi_hashes_[entry.path] = entry.hash;
+  }
+  for (const Group& group : Groups()) {
+    for (const std::string& version : group.versions) {
+      const std::string path = fmt::format("apis/{}/{}", group.name, version);
+      if (openapi_hashes_.contains(path)) continue;
+      const json::Value custom = CustomOpenApiDocument(core_.kinds().all(), group.name, version);
+      if (!custom.IsNull()) openapi_hashes_[path] = net::Sha256Hex(json::Write(custom));
+    }
   }
 }
 
@@ -295,12 +304,23 @@ std::optional<Discovery::Document> Discovery::OpenApiAt(std::string_view path,
                 "application/json");
   }
   if (path == "/openapi/v2") {
-    const json::Value swagger = api::OpenApiV2(core_.gates());
+    json::Value swagger = api::OpenApiV2(core_.gates());
+    for (const Group& group : Groups()) {
+      for (const std::string& version : group.versions) {
+        AddCustomOpenApi(core_.kinds().all(), group.name, version, OpenApiVersion::kV2,
+                         swagger.Edit("definitions"), swagger.Edit("paths"));
+      }
+    }
     if (protobuf) return Keep(key, api::GnosticBytes(swagger), kProtobuf);
     return Keep(key, json::Write(swagger), "application/json");
   }
   if (!path.starts_with("/openapi/v3/")) return std::nullopt;
-  const json::Value document = api::OpenApiDocument(path.substr(kV3.size() + 1), core_.gates());
+  json::Value document = api::OpenApiDocument(path.substr(kV3.size() + 1), core_.gates());
+  constexpr std::string_view kGroups = "/openapi/v3/apis/";
+  if (document.IsNull() && path.starts_with(kGroups)) {
+    const auto [group, version] = api::SplitGroupVersion(path.substr(kGroups.size()));
+    document = CustomOpenApiDocument(core_.kinds().all(), group, version);
+  }
   if (document.IsNull()) return std::nullopt;
   return Keep(key, json::Write(document), "application/json");
 }

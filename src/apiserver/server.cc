@@ -12,6 +12,7 @@
 #include "apiserver/core.h"
 #include "apiserver/credentials.h"
 #include "apiserver/custom_resources.h"
+#include "apiserver/definition_rules.h"
 #include "apiserver/event_expiry.h"
 #include "apiserver/http_front.h"
 #include "apiserver/local_client.h"
@@ -132,6 +133,7 @@ class Server::Impl {
     DRA_TRY(FollowRoles(rbac));
     std::vector<std::shared_ptr<AdmissionPlugin>> further = options_.admission;
     further.push_back(std::make_shared<RbacEscalation>(*rbac));
+    further.push_back(std::make_shared<DefinitionRules>());
     DRA_TRY(AddPlugins(*core_, options_.enable_admission, options_.disable_admission, further));
     AddWebhooks();
     DRA_TRY(MakeAuthenticators(keys));

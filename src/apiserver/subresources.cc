@@ -69,15 +69,16 @@ Result<json::Value> PatchedScale(const json::Value& scale, const ApiRequest& req
 }
 
 // Writes the replicas of `scale` into the workload, through the workload's own strategy.
-void WriteScale(Core& core, ApiRequest request, const KindPtr& kind,
+void WriteScale(Core& core, ApiRequest request, const KindPtr& kind, const ScaleForm& form,
                 std::function<Result<json::Value>(const json::Value& scale)> make, Done done) {
   auto job = std::make_shared<WriteJob>();
   job->kind = kind;
   job->ns = request.call.ns;
   job->name = request.call.name;
-  job->transform = [make = std::move(make),
+  job->transform = [make = std::move(make), form,
                     name = job->name](const json::Value& existing) -> Result<json::Value> {
-    DRA_ASSIGN(const json::Value scale, make(api::ScaleOf(existing)));
+    DRA_ASSIGN(const json::Value present, form.read(existing));
+    DRA_ASSIGN(const json::Value scale, make(present));
     DRA_TRY(CheckScale(scale, name));
     const std::string_view wanted = scale["metadata"]["resourceVersion"].AsString();
     json::Value updated = existing;
@@ -86,13 +87,14 @@ void WriteScale(Core& core, ApiRequest request, const KindPtr& kind,
     if (!uid.AsString().empty() && uid != existing["metadata"]["uid"]) {
       return std::unexpected(ConflictError("", "", name, "the UID does not match"));
     }
-    updated.Edit("spec").Set("replicas", scale["spec"]["replicas"].AsInt());
-    return updated;
+    return form.write(std::move(updated), scale["spec"]["replicas"].AsInt());
   };
   job->request = std::move(request);
-  job->done = [done = std::move(done)](Result<Answer> answer) mutable {
+  job->done = [form, done = std::move(done)](Result<Answer> answer) mutable {
     if (!answer) return done(std::move(answer));
-    answer->object = api::ScaleOf(answer->Object());
+    Result<json::Value> scale = form.read(answer->Object());
+    if (!scale) return done(std::unexpected(std::move(scale.error())));
+    answer->object = std::move(*scale);
     answer->record = nullptr;
     answer->kind = nullptr;
     done(std::move(answer));
@@ -100,12 +102,16 @@ void WriteScale(Core& core, ApiRequest request, const KindPtr& kind,
   core.Run(std::move(job));
 }
 
-void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done) {
+}  // namespace
+
+void HandleScaleAs(Core& core, ApiRequest request, const KindPtr& kind, ScaleForm form, Done done) {
   switch (request.call.verb) {
     case client::Verb::kGet: {
       Result<store::RecordPtr> record = core.Find(*kind, request.call.ns, request.call.name);
       if (!record) return done(std::unexpected(std::move(record.error())));
-      return done(Answer{.object = api::ScaleOf((*record)->object)});
+      Result<json::Value> scale = form.read((*record)->object);
+      if (!scale) return done(std::unexpected(std::move(scale.error())));
+      return done(Answer{.object = std::move(*scale)});
     }
     case client::Verb::kUpdate: {
       std::vector<std::string> warnings;
@@ -113,7 +119,7 @@ void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done)
           ReadOther({.api_version = "autoscaling/v1", .kind = "Scale"}, request, warnings);
       if (!scale) return done(std::unexpected(std::move(scale.error())));
       return WriteScale(
-          core, std::move(request), kind,
+          core, std::move(request), kind, form,
           [scale = std::move(*scale)](const json::Value&) -> Result<json::Value> { return scale; },
           std::move(done));
     }
@@ -121,7 +127,7 @@ void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done)
       Result<ParsedBody> patch = ParsePatch(request);
       if (!patch) return done(std::unexpected(std::move(patch.error())));
       return WriteScale(
-          core, request, kind,
+          core, request, kind, form,
           [request, patch = std::move(*patch)](const json::Value& scale) {
             return PatchedScale(scale, request, patch);
           },
@@ -130,6 +136,21 @@ void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done)
     default:
       return done(std::unexpected(MethodNotAllowedError()));
   }
+}
+
+namespace {
+
+// Workloads keep their replicas in spec.
+void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done) {
+  HandleScaleAs(core, std::move(request), kind,
+                {.read = [](const json::Value& object) -> Result<json::Value> {
+                   return api::ScaleOf(object);
+                 },
+                 .write = [](json::Value object, std::int64_t replicas) -> Result<json::Value> {
+                   object.Edit("spec").Set("replicas", replicas);
+                   return object;
+                 }},
+                std::move(done));
 }
 
 }  // namespace

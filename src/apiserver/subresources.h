@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,16 @@ class ServiceAccountTokens;
 // serviceaccounts/NAME/token and tokenreviews; `others` know further tokens.
 void RegisterTokens(Core& core, std::shared_ptr<ServiceAccountTokens> tokens,
                     std::vector<std::shared_ptr<Authenticator>> others);
+
+// How the scale subresource of a kind reads and writes its objects.
+struct ScaleForm {
+  // The Scale of an object.
+  std::function<Result<json::Value>(const json::Value& object)> read;
+  // The object with other replicas.
+  std::function<Result<json::Value>(json::Value object, std::int64_t replicas)> write;
+};
+// Answers GET, PUT and PATCH of a scale subresource.
+void HandleScaleAs(Core& core, ApiRequest request, const KindPtr& kind, ScaleForm form, Done done);
 
 // Updates one object by `transform` without its strategy, as the server itself: the answer is the
 // stored object. ERRORS: kNotFound, kConflict, those of the transform.

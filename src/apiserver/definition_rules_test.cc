@@ -1,0 +1,150 @@
+#include "apiserver/definition_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "json/json.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+json::Value Definition(std::string_view schema = R"({"type":"object"})") {
+  return json::Read(R"({"metadata":{"name":"domains.gpu.example"},"spec":{"group":"gpu.example",
+      "scope":"Namespaced","names":{"plural":"domains","singular":"domain","kind":"Domain",
+      "listKind":"DomainList"},"versions":[{"name":"v1","served":true,"storage":true,
+      "schema":{"openAPIV3Schema":)" +
+                    std::string(schema) + "}}]}}")
+      .value();
+}
+
+std::vector<std::string> Texts(const validation::ErrorList& errors) {
+  std::vector<std::string> texts;
+  for (const auto& error : errors) texts.push_back(error.Text());
+  return texts;
+}
+std::vector<std::string> Faults(const json::Value& definition, const json::Value& old = nullptr) {
+  return Texts(DefinitionFaults(definition, old));
+}
+std::vector<std::string> OfSchema(std::string_view schema) {
+  return Texts(SchemaFaults(json::Read(schema).value(), "s"));
+}
+
+TEST(DefinitionRulesTest, AGoodDefinitionHasNoFaults) {
+  EXPECT_THAT(Faults(Definition()), IsEmpty());
+}
+
+TEST(DefinitionRulesTest, TheNameIsMadeOfPluralAndGroup) {
+  json::Value definition = Definition();
+  definition.Edit("metadata").Set("name", "domains.gpu");
+  EXPECT_THAT(Faults(definition),
+              ElementsAre("metadata.name: Invalid value: \"domains.gpu\": must be "
+                          "spec.names.plural+\".\"+spec.group"));
+}
+
+TEST(DefinitionRulesTest, ExactlyOneVersionIsStored) {
+  json::Value definition = Definition();
+  definition.Edit("spec").Edit("versions").EditItem(0).Set("storage", false);
+  EXPECT_THAT(Faults(definition),
+              ElementsAre("spec.versions: Invalid value: [{\"Name\":\"v1\",\"Served\":true,"
+                          "\"Storage\":false,\"Deprecated\":false,\"DeprecationWarning\":null,"
+                          "\"Schema\":null,\"Subresources\":null,"
+                          "\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}]: must "
+                          "have exactly one version marked as storage version"));
+}
+
+TEST(DefinitionRulesTest, EveryVersionNeedsASchema) {
+  json::Value definition = Definition();
+  definition.Edit("spec").Edit("versions").EditItem(0).Erase("schema");
+  EXPECT_THAT(Faults(definition),
+              ElementsAre("spec.versions[0].schema.openAPIV3Schema: Required value"));
+}
+
+TEST(DefinitionRulesTest, SchemasThatAllVersionsShareStandAboveThem) {
+  EXPECT_THAT(Faults(Definition(R"({"type":"object","properties":{"spec":{}}})")),
+              ElementsAre("spec.validation.openAPIV3Schema.properties[spec].type: Required value: "
+                          "must not be empty for specified object fields"));
+}
+
+TEST(DefinitionRulesTest, GroupsHaveADotAndColumnsAType) {
+  json::Value definition = Definition();
+  definition.Edit("spec").Set("group", "gpu");
+  definition.Edit("metadata").Set("name", "domains.gpu");
+  definition.Edit("spec")
+      .Edit("versions")
+      .EditItem(0)
+      .Set("additionalPrinterColumns",
+           json::Read(R"([{"name":"A","type":"text","jsonPath":"x"}])").value());
+  EXPECT_THAT(
+      Faults(definition),
+      ElementsAre("spec.group: Invalid value: \"gpu\": should be a domain with at least one dot",
+                  "spec.additionalPrinterColumns[0].type: Invalid value: \"text\": must be one of "
+                  "boolean,date,integer,number,string",
+                  "spec.additionalPrinterColumns[0].JSONPath: Invalid value: \"x\": must be a "
+                  "simple json path starting with ."));
+}
+
+TEST(DefinitionRulesTest, ScalePathsLeadIntoSpecAndStatus) {
+  json::Value definition = Definition();
+  definition.Edit("spec")
+      .Edit("versions")
+      .EditItem(0)
+      .Set("subresources",
+           json::Read(R"({"scale":{"specReplicasPath":".status.n","statusReplicasPath":""}})")
+               .value());
+  EXPECT_THAT(Faults(definition),
+              ElementsAre("spec.subresources.scale.specReplicasPath: Invalid value: "
+                          "\".status.n\": should be a json path under .spec",
+                          "spec.subresources.scale.statusReplicasPath: Required value"));
+}
+
+TEST(DefinitionRulesTest, StoredVersionsStay) {
+  json::Value old = Definition();
+  json::Value definition = Definition();
+  definition.Edit("status").Set("storedVersions", json::Value::Array({"v1alpha1", "v1"}));
+  EXPECT_THAT(Faults(definition, old),
+              ElementsAre("status.storedVersions[0]: Invalid value: \"v1alpha1\": missing from "
+                          "spec.versions; v1alpha1 was previously a storage version, and must "
+                          "remain in spec.versions until a storage migration ensures no data "
+                          "remains persisted in v1alpha1 and removes v1alpha1 from "
+                          "status.storedVersions"));
+}
+
+TEST(SchemaFaultsTest, ShapeIsToldOutsideOfJunctors) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"type":"string"}},
+                           "anyOf":[{"properties":{"b":{"type":"string"}}}]})"),
+              ElementsAre("s.anyOf[0].properties[b].type: Forbidden: must be empty to be "
+                          "structural",
+                          "s.properties[b]: Required value: because it is defined in "
+                          "s.anyOf[0].properties[b]"));
+}
+
+TEST(SchemaFaultsTest, IntOrStringMaySaySoInAnyOf) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,
+                           "anyOf":[{"type":"integer"},{"type":"string"}]}}})"),
+              IsEmpty());
+}
+
+TEST(SchemaFaultsTest, MapsNeedKeysThatAreThere) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"l":{"type":"array",
+                           "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","m"],
+                           "items":{"type":"object","properties":{"k":{"type":"string"}}}}}})"),
+              ElementsAre("s.properties[l].items.properties[k].default: Required value: this "
+                          "property is in x-kubernetes-list-map-keys, so it must have a default or "
+                          "be a required property",
+                          "s.properties[l].x-kubernetes-list-map-keys: Invalid value: "
+                          "[\"k\",\"m\"]: entries must all be names of item properties"));
+}
+
+TEST(SchemaFaultsTest, UnsupportedPartsAreForbidden) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"type":"array","uniqueItems":true,
+                           "items":{"$ref":"#/x","type":"string"}}}})"),
+              ElementsAre("s.properties[a].uniqueItems: Forbidden: uniqueItems cannot be set to "
+                          "true since the runtime complexity becomes quadratic",
+                          "s.properties[a].items.$ref: Forbidden: $ref is not supported"));
+}
+
+}  // namespace
+}  // namespace drachma::apiserver
