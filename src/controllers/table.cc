@@ -1,5 +1,7 @@
 #include "controllers/claim_controller.h"
+#include "controllers/cluster_role_aggregation.h"
 #include "controllers/controller.h"
+#include "controllers/cron_job.h"
 #include "controllers/daemon_set.h"
 #include "controllers/deployment.h"
 #include "controllers/disruption.h"
@@ -40,6 +42,14 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .component = "job-controller",
        .concurrency = 5,
        .make = &JobController::Make},
+      {.name = "cronjob-controller",
+       .component = "cronjob-controller",
+       .concurrency = 5,
+       .make = &CronJobController::Make},
+      {.name = "clusterrole-aggregation-controller",
+       .component = "clusterrole-aggregation-controller",
+       .concurrency = 5,
+       .make = &ClusterRoleAggregation::Make},
       {.name = "resourceclaim-controller",
        .component = "resource_claim",
        .concurrency = 50,
