@@ -46,49 +46,8 @@ ReplicaSetController::ReplicaSetController(Host& host)
                       Add(client::KeyOf(change.object));
                     }
                   })),
-      pods_(Watch(resources::kPods, [this](const Change& change) { OnPod(change); })) {}
-
-void ReplicaSetController::OnPod(const Change& change) {
-  const Value& pod = change.object;
-  const std::string_view ns = client::NamespaceOf(pod);
-  for (const Value* version : {&change.old_object, &change.object}) {
-    const Value* owner = client::ControllerOf(*version);
-    if (owner != nullptr && (*owner)["kind"].AsString() == kReplicaSet.kind) {
-      Add(fmt::format("{}/{}", ns, (*owner)["name"].AsString()));
-    }
-  }
-  const bool orphan = change.type != Change::Type::kDeleted && client::ControllerOf(pod) == nullptr;
-  if (!orphan) {
-    orphans_.erase(client::KeyOf(pod));
-    return;
-  }
-  orphans_.insert(client::KeyOf(pod));
-  if (pod["metadata"]["labels"].empty()) return;
-  for (const Value* set : sets_.InNamespace(ns)) {
-    if (client::MatchesSelector((*set)["spec"]["selector"], pod["metadata"]["labels"])) {
-      Add(client::KeyOf(*set));
-    }
-  }
-}
-
-void ReplicaSetController::ManageOwnership(const Value& set, Work& work) {
-  if (client::IsBeingDeleted(set)) return;
-  const Value& selector = set["spec"]["selector"];
-  for (const Value* pod : pods_.OwnedBy(client::UidOf(set))) {
-    if (!client::MatchesSelector(selector, (*pod)["metadata"]["labels"])) {
-      work.actions.push_back(Release(resources::kPods, *pod, set));
-    }
-  }
-  const std::string prefix = fmt::format("{}/", client::NamespaceOf(set));
-  for (auto key = orphans_.lower_bound(prefix); key != orphans_.end() && key->starts_with(prefix);
-       ++key) {
-    const Value* pod = pods_.Get(*key);
-    if (pod != nullptr && IsPodActive(*pod) &&
-        client::MatchesSelector(selector, (*pod)["metadata"]["labels"])) {
-      work.actions.push_back(Adopt(resources::kPods, *pod, kReplicaSet, set));
-    }
-  }
-}
+      pods_(Watch(resources::kPods, [this](const Change& change) { owners_.OnPod(change); })),
+      owners_(kReplicaSet, sets_, pods_, [this](std::string key) { Add(std::move(key)); }) {}
 
 void ReplicaSetController::Create(const Value& set, std::size_t count, Work& work) {
   const Value pod = PodFromTemplate(kReplicaSet, set, set["spec"]["template"]);
@@ -217,7 +176,7 @@ Work ReplicaSetController::Sync(const std::string& key) {
   Work work;
   const Value* set = sets_.Get(key);
   if (set == nullptr) return work;
-  ManageOwnership(*set, work);
+  work.actions = owners_.Ownership(*set);
   if (!work.actions.empty()) return work;
   const std::vector<const Value*> owned = pods_.OwnedBy(client::UidOf(*set));
   // The status first: it is one call, and creations may fail for long.

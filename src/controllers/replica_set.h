@@ -2,11 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "controllers/controller.h"
+#include "controllers/pod_owners.h"
 #include "controllers/workload.h"
 
 namespace drachma::controllers {
@@ -26,9 +26,6 @@ class ReplicaSetController final : public Controller {
   [[nodiscard]] Work Sync(const std::string& key) override;
 
  private:
-  void OnPod(const client::Change& change);
-  // Pods to adopt and to release.
-  void ManageOwnership(const json::Value& set, Work& work);
   void ManageReplicas(const json::Value& set, const std::vector<const json::Value*>& active,
                       Work& work);
   void Create(const json::Value& set, std::size_t count, Work& work);
@@ -39,7 +36,7 @@ class ReplicaSetController final : public Controller {
 
   Cache& sets_;
   Cache& pods_;
-  std::set<std::string, std::less<>> orphans_;  // keys of pods without a controller
+  PodOwners owners_;
   // What the API said when pods could not be made or deleted, by uid of the set.
   std::map<std::string, std::pair<std::string, std::string>, std::less<>> failures_;
 };
