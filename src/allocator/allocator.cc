@@ -68,7 +68,8 @@ std::variant<Fit, Misfit, Failure> Solve(Attempt& attempt, Random& random, std::
   }
   auto results = BuildResults(attempt, search.alternatives(), random);
   if (!results) return Failure{.message = std::move(results).error().message};
-  return Fit{.results = std::move(*results), .cost = cost, .alternatives = search.alternatives()};
+  return Fit{
+      .results = std::move(*results), .cost = cost, .alternatives = search.TakeAlternatives()};
 }
 
 }  // namespace

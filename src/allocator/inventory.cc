@@ -119,6 +119,7 @@ NodeIndex Inventory::SetNode(const Node& node) {
   }
   impl.nodes[index].node = node;
   impl.nodes[index].present = true;
+  impl.nodes[index].local = &impl.local_pools[node.name];
   impl.node_index.emplace(node.name, index);
   ++impl.revision;
   return index;

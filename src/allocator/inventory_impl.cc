@@ -301,8 +301,7 @@ void Inventory::Impl::UsageChanged(Pool& pool, const std::string& device) {
 const NodeView& Inventory::Impl::ViewOf(NodeIndex index) const {
   DRA_CHECK(index < nodes.size() && nodes[index].present);
   const NodeSlot& slot = nodes[index];
-  const auto local = local_pools.find(slot.node.name);
-  const std::uint64_t local_revision = local == local_pools.end() ? 0 : local->second.revision;
+  const std::uint64_t local_revision = slot.local->revision;
   const auto fresh = [&](const NodeView* view) {
     return view != nullptr && view->local_revision == local_revision &&
            view->shared_revision == shared_revision;
@@ -325,11 +324,9 @@ const NodeView& Inventory::Impl::ViewOf(NodeIndex index) const {
     }
   };
   gather(shared_pools);
-  if (local != local_pools.end()) {
-    std::set<Pool*> rest = local->second.pools;
-    for (Pool* pool : shared_pools) rest.erase(pool);
-    gather(rest);
-  }
+  std::set<Pool*> rest = slot.local->pools;
+  for (Pool* pool : shared_pools) rest.erase(pool);
+  gather(rest);
   std::unique_ptr<NodeView> view = BuildNodeView(slot.node, std::move(views));
   if (!fault.empty()) view->fault = "gather pool information: " + fault;
   view->local_revision = local_revision;

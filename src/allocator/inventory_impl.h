@@ -109,10 +109,14 @@ class Inventory::Impl {
   struct NodeSlot {
     Node node;
     bool present = false;
+    const LocalPools* local = nullptr;  // of the node's name; entries never move or go
     mutable std::atomic<const NodeView*> view{nullptr};
     NodeSlot() = default;
     NodeSlot(NodeSlot&& other) noexcept
-        : node(std::move(other.node)), present(other.present), view(other.view.load()) {}
+        : node(std::move(other.node)),
+          present(other.present),
+          local(other.local),
+          view(other.view.exchange(nullptr)) {}
     NodeSlot(const NodeSlot&) = delete;
     NodeSlot& operator=(NodeSlot&&) = delete;
     ~NodeSlot() { delete view.load(); }

@@ -139,10 +139,7 @@ class ResultBuilder {
       const api::NodeScope& scope =
           slice.per_device_nodes.value_or(false) ? slice.device_scopes[device].scope : slice.scope;
       if (scope.node_name || slice.devices[device].binds_to_node) {
-        return api::NodeSelector{.terms = {{.match_expressions = {},
-                                            .match_fields = {{.key = "metadata.name",
-                                                              .op = "In",
-                                                              .values = {attempt_.node().name}}}}}};
+        return OnlyThisNode();
       }
       if (!scope.node_selector || scope.node_selector->terms.empty()) continue;
       if (scope.node_selector->terms.size() > 1) {
@@ -156,6 +153,17 @@ class ResultBuilder {
     }
     if (term.empty()) return std::nullopt;
     return api::NodeSelector{.terms = {std::move(term)}};
+  }
+
+  // Put together in place: initializer lists would copy each level.
+  api::NodeSelector OnlyThisNode() const {
+    api::NodeSelector selector;
+    api::NodeSelectorRequirement& requirement =
+        selector.terms.emplace_back().match_fields.emplace_back();
+    requirement.key = "metadata.name";
+    requirement.op = "In";
+    requirement.values.push_back(attempt_.node().name);
+    return selector;
   }
 
   static void Merge(const std::vector<api::NodeSelectorRequirement>& from,

@@ -21,6 +21,7 @@ Search::Search(Attempt& attempt, std::vector<Demand> demands)
     plain_max_ +=
         2 + static_cast<std::uint64_t>(std::clamp<std::int64_t>(demand.devices, 0, kResultsMax));
   }
+  alternatives_.reserve(problem_.claims.size());
   for (const api::ResourceClaim& claim : problem_.claims) {
     alternatives_.emplace_back(claim.requests.size(), -1);
   }

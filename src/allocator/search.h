@@ -52,6 +52,9 @@ class Search {
 
   // The chosen alternative by claim and request; -1 for requests without alternatives.
   [[nodiscard]] const std::vector<std::vector<int>>& alternatives() const { return alternatives_; }
+  [[nodiscard]] std::vector<std::vector<int>> TakeAlternatives() {
+    return std::move(alternatives_);
+  }
   void FixAlternatives(std::vector<std::vector<int>> alternatives) {
     fixed_ = std::move(alternatives);
   }
