@@ -81,6 +81,14 @@ struct GetArguments {
 };
 int RunGet(const GetArguments& arguments);
 
+struct CelArguments {
+  std::string expression;
+  std::vector<std::string> files;  // none: the slices of the API server
+  std::string kubeconfig;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunCelOnSlices(const CelArguments& arguments);
+
 struct TopArguments {
   std::string kubeconfig;
   OutputFormat output = OutputFormat::kTable;

@@ -206,6 +206,22 @@ void AddCheck(CLI::App& app, Run& run) {
   });
 }
 
+void AddCel(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<CelArguments>();
+  CLI::App* command =
+      AddCommand(app, "cel", "Evaluate a selector on every device, and say why it does not match",
+                 "drachma cel \"device.driver == 'gpu.nvidia.com'\" -f slices.yaml");
+  command->add_option("expression", arguments->expression, "The CEL expression")->required();
+  command
+      ->add_option("-f,--filename", arguments->files,
+                   "Files with ResourceSlices (default: those of the API server)")
+      ->type_name("FILE");
+  AddKubeconfig(*command, arguments->kubeconfig);
+  AddOutput(*command, arguments->output);
+  command->callback(
+      [&run, arguments] { run = [arguments] { return RunCelOnSlices(*arguments); }; });
+}
+
 void AddTop(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<TopArguments>();
   CLI::App* command =
@@ -253,8 +269,8 @@ int Main(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "Log more");
   app.fallthrough();
   Run run;
-  for (const auto& add :
-       {AddUp, AddPlan, AddCheck, AddTop, AddFleetCommand, AddApply, AddGet, AddRoles, AddDebug}) {
+  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddTop, AddFleetCommand, AddApply,
+                          AddGet, AddRoles, AddDebug}) {
     add(app, run);
   }
   // CLI11 only says that a command is missing; a mistyped one is to be named.

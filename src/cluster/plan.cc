@@ -12,6 +12,7 @@
 #include "apiserver/server.h"
 #include "base/executor.h"
 #include "client/objects.h"
+#include "cluster/gpu_admission.h"
 #include "cluster/plan_log.h"
 #include "controllers/controllers.h"
 #include "gpu/driver.h"
@@ -60,6 +61,7 @@ class PlanRun {
                                       .executor = &executor_,
                                       .seed = options_.seed,
                                       .feature_gates = options_.feature_gates};
+    server_options.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server_options)));
     factory_ = server_->NewClientFactory(apiserver::AdminUser());
     client_ = factory_->NewClient(executor_, "drachma-plan");

@@ -12,6 +12,7 @@
 #include "client/kubeconfig.h"
 #include "client/objects.h"
 #include "cluster/actor.h"
+#include "cluster/gpu_admission.h"
 #include "controllers/controllers.h"
 #include "gpu/driver.h"
 #include "json/json.h"
@@ -110,6 +111,7 @@ class Cluster::Impl {
                               .enable_admission = options_.enable_admission,
                               .disable_admission = options_.disable_admission,
                               .token_auth_file = options_.token_auth_file};
+    if (Has(Role::kNodes)) server.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server)));
     server_->SetReady(false);
     factory_ = server_->NewClientFactory(apiserver::AdminUser());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controllers/controller.h"
+#include "controllers/rollout.h"
 
 namespace drachma::controllers {
 
@@ -23,7 +24,18 @@ class DeploymentController final : public Controller {
   [[nodiscard]] Work Sync(const std::string& key) override;
 
  private:
-  struct Rollout;  // a Deployment with its ReplicaSets; in deployment.cc
+  // A Deployment with its ReplicaSets, oldest first.
+  struct Rollout {
+    const json::Value& deployment;
+    Sets all;
+    Sets old;
+    const json::Value* newest = nullptr;  // of the present template; null when yet to be made
+
+    // Those that have or want pods.
+    [[nodiscard]] Sets Active() const;
+    // One more than that of the newest old set.
+    [[nodiscard]] std::int64_t NextRevision() const;
+  };
 
   void OnReplicaSet(const client::Change& change);
   void OnPod(const client::Change& change);
