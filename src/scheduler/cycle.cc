@@ -65,6 +65,19 @@ Attempt PodReason(std::size_t nodes, std::string reason, Rejector rejector) {
   return unplaced;
 }
 
+// The allocator knows claims by the pods' names for them; people know the objects.
+Errored WithClaimNames(Errored error, const Needs& needs) {
+  for (std::size_t i = 0; i < needs.to_allocate.size(); ++i) {
+    const std::string named = fmt::format("claim {}:", needs.problem_claims[i].name);
+    if (const std::size_t place = error.message.find(named); place != std::string::npos) {
+      error.message.replace(place, named.size(),
+                            fmt::format("claim {}:", needs.to_allocate[i]->key()));
+      break;
+    }
+  }
+  return error;
+}
+
 }  // namespace
 
 Cycle::Cycle(state::ClusterState& state, const Nominations& nominations, const Options& options,
@@ -275,13 +288,13 @@ Attempt Cycle::Schedule(const state::PodPtr& pod) {
         const auto& entry = VariantFor(needs, node).entry;
         const bool fits = !entry || Evaluate(*entry, *index, nominated.overlay, error).answer ==
                                         NodeMemo::Answer::kFits;
-        if (error) return *std::move(error);
+        if (error) return WithClaimNames(*std::move(error), needs);
         if (fits) return Place(needs, *index);
       }
     }
   }
   std::vector<Candidate> candidates = FindCandidates(needs, error);
-  if (error) return *std::move(error);
+  if (error) return WithClaimNames(*std::move(error), needs);
   if (candidates.empty()) return Diagnose(needs);
   if (candidates.size() > 1) {
     ScoreCandidates(state_.nodes, *pod, *needs.rules, candidates);
@@ -334,7 +347,7 @@ Attempt Cycle::Diagnose(Needs& needs) {
   std::optional<Errored> error;
   for (const NodeIndex index : state_.nodes.ordered()) {
     DiagnoseNode(needs, index, unplaced, error);
-    if (error) return *std::move(error);
+    if (error) return WithClaimNames(*std::move(error), needs);
   }
   if (unplaced.diagnosis.nodes == 0) {
     // The event that helps is the first node.

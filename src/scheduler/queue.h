@@ -157,7 +157,7 @@ class SchedulingQueue {
   std::unordered_map<std::string, Entry> entries_;  // by uid
   std::set<ActiveKey> active_;
   std::map<DueKey, std::string> backoff_;
-  std::set<ActiveKey> impatient_;  // those of backoff_ whose last attempt found no node
+  std::set<ActiveKey> impatient_;          // those of backoff_ whose last attempt found no node
   std::map<DueKey, std::string> waiting_;  // by the time of the last attempt
   std::unordered_set<std::string> held_;
   std::uint64_t next_sequence_ = 1;
