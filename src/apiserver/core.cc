@@ -103,10 +103,6 @@ Decision Core::Ask(const Attributes& attributes, std::string& reason) const {
 }
 
 void Core::RulesOf(const User& user, const std::string& ns, std::vector<Rule>& rules) const {
-  if (user.InGroup(kMastersGroup)) {
-    rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
-    rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
-  }
   for (const auto& authorizer : options_.authorizers) authorizer->Rules(user, ns, rules);
 }
 
