@@ -87,15 +87,42 @@ void AddDevice(DeviceEnvironment& env, const Key& key) {
   check.AddStruct(std::move(device));
 }
 
+// Names of types that the checker knows though no value of them can be made: what upstream's
+// providers of types declare. Planning an expression that uses one fails.
+void AddNamesOfTypes(cel::CheckEnv& check) {
+  cel::Arena& arena = check.arena();
+  const auto add = [&](std::string_view name, const cel::Type* type) {
+    check.AddVariable(name, cel::TypeOf(arena, type));
+  };
+  add("timestamp", &cel::types::kTimestamp);
+  add("duration", &cel::types::kDuration);
+  for (const std::string_view name : {"kubernetes.DRADevice", "google.protobuf.Empty"}) {
+    add(name, cel::StructType(arena, name));
+  }
+  add("google.protobuf.Any", &cel::types::kAny);
+  add("google.protobuf.Value", &cel::types::kDyn);
+  add("google.protobuf.ListValue", cel::ListOf(arena, &cel::types::kDyn));
+  add("google.protobuf.Struct", cel::MapOf(arena, &cel::types::kString, &cel::types::kDyn));
+  constexpr std::pair<std::string_view, std::string_view> kWrappers[] = {
+      {"Bool", "bool"},     {"Bytes", "bytes"}, {"Double", "double"},
+      {"Float", "double"},  {"Int32", "int"},   {"Int64", "int"},
+      {"String", "string"}, {"UInt32", "uint"}, {"UInt64", "uint"}};
+  for (const auto& [prefix, wrapped] : kWrappers) {
+    const std::string text = "wrapper(" + std::string(wrapped) + ")";
+    add(arena.CopyString("google.protobuf." + std::string(prefix) + "Value"),
+        cel::ParseType(arena, arena.CopyString(text), {}));
+  }
+}
+
 std::unique_ptr<DeviceEnvironment> Build(const Key& key) {
   auto env = std::make_unique<DeviceEnvironment>();
-  env->cel.check.homogeneous_literals = true;
   env->cel.check.cross_type_comparisons = false;
   const int minor = key.stored ? kAnyVersion - 1 : key.minor;
   for (const Library& library : kLibraries) {
     if (minor >= library.introduced && minor < library.removed) library.add(env->cel);
   }
   if (key.list_type_attributes) cel::AddIncludes(env->cel);
+  AddNamesOfTypes(env->cel.check);
   AddDevice(*env, key);
   return env;
 }

@@ -378,12 +378,10 @@ class Checker {
     return type;
   }
 
-  const Type* Join(const Expr* expr, const Type* previous, const Type* current) {
+  const Type* Join(const Type* previous, const Type* current) {
     if (previous == nullptr) return current;
     if (unifier_.Assign(previous, current)) return Unifier::MostGeneral(previous, current);
-    if (!env_.homogeneous_literals) return &types::kDyn;
-    ReportMismatch(expr, previous, current);
-    return &types::kError;
+    return &types::kDyn;
   }
 
   void CheckList(Expr* expr) {
@@ -396,7 +394,7 @@ class Checker {
           std::ranges::find(expr->optional_indices, static_cast<std::int32_t>(i)) !=
           expr->optional_indices.end();
       if (optional) type = Unwrap(element, type);
-      joined = Join(element, joined, type);
+      joined = Join(joined, type);
     }
     SetType(expr, ListOf(ast_.arena, joined == nullptr ? unifier_.NewVariable() : joined));
   }
@@ -406,11 +404,11 @@ class Checker {
     const Type* value_type = nullptr;
     for (const Entry& entry : expr->entries) {
       CheckNode(entry.key);
-      key_type = Join(entry.key, key_type, TypeOf(entry.key));
+      key_type = Join(key_type, TypeOf(entry.key));
       CheckNode(entry.value);
       const Type* type = TypeOf(entry.value);
       if (entry.optional) type = Unwrap(entry.value, type);
-      value_type = Join(entry.value, value_type, type);
+      value_type = Join(value_type, type);
     }
     if (key_type == nullptr) {
       key_type = unifier_.NewVariable();

@@ -60,7 +60,6 @@ CheckEnv::CheckEnv() {
 CheckEnv::CheckEnv(const CheckEnv* parent)
     : macros(parent->macros),
       container(parent->container),
-      homogeneous_literals(parent->homogeneous_literals),
       cross_type_comparisons(parent->cross_type_comparisons),
       parent_(parent),
       opaque_names_(parent->opaque_names_) {}

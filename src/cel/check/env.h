@@ -76,7 +76,6 @@ class CheckEnv {
 
   MacroTable macros;
   std::string container;  // the package that names are resolved in; mostly empty
-  bool homogeneous_literals = false;
   bool cross_type_comparisons = true;
 
  private:

@@ -295,7 +295,13 @@ CivilTime ToCivil(std::int64_t seconds) {
 }
 
 std::optional<Instant> ParseTimestamp(std::string_view text) {
-  // "2009-02-13T23:31:30.123Z": four digits of year, two of all else.
+  // "2009-02-13T23:31:30.123Z": four digits of year, two of all else; the hour may have one.
+  constexpr std::size_t kHourAt = 11;
+  std::string padded;
+  if (text.size() > kHourAt + 1 && text[kHourAt + 1] == ':') {
+    padded.append(text.substr(0, kHourAt)).append("0").append(text.substr(kHourAt));
+    text = padded;
+  }
   constexpr std::size_t kDateTimeSize = 19;
   if (text.size() < kDateTimeSize + 1 || !AllDigits(text.substr(0, 4))) return std::nullopt;
   const int year = std::atoi(std::string(text.substr(0, 4)).c_str());

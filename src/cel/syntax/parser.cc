@@ -14,15 +14,6 @@ namespace {
 
 using enum TokenKind;
 
-// Words that are no identifiers though the grammar takes them for such.
-constexpr std::array<std::string_view, 17> kReserved = {
-    "as",  "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
-    "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
-
-bool IsReserved(std::string_view word) {
-  return std::ranges::find(kReserved, word) != kReserved.end();
-}
-
 struct BinaryOperator {
   TokenKind token;
   int precedence;  // of relation: 1; of calc: 1 for + -, 2 for * / %
@@ -52,8 +43,8 @@ struct Piece {
 // message is then found by diagnose.h.
 class Parser {
  public:
-  Parser(Ast& ast, std::vector<Token> tokens, const ParseOptions& options)
-      : ast_(ast), options_(options), tokens_(std::move(tokens)) {
+  Parser(Ast& ast, const std::vector<Token>& tokens, const ParseOptions& options)
+      : ast_(ast), options_(options), tokens_(tokens) {
     ast_.ranges.reserve(tokens_.size() + 1);
     ast_.ranges.push_back({});  // ids begin at 1
   }
@@ -377,7 +368,7 @@ class Parser {
     const Token token = Next();
     std::string_view name = TextOf(token);
     const bool call = Peek() == kLeftParen;
-    if (IsReserved(name)) {
+    if (IsReservedWord(name)) {
       Expr* wrong = Wrong(begin, "reserved identifier: " + std::string(name));
       if (!call) return {.expr = Bound(wrong, begin), .height = 0};
       Next();
@@ -421,7 +412,8 @@ class Parser {
     message->name = ast_.arena.CopyString(type);
     std::vector<Entry> entries;
     int height = 0;
-    while (Peek() != kRightBrace && Peek() != kComma) {
+    bool more = Peek() != kRightBrace && Peek() != kComma;
+    while (more) {
       Entry entry;
       entry.optional = AcceptOptional();
       if (Peek() != kIdentifier && Peek() != kEscapedIdentifier) return Fail();
@@ -431,7 +423,7 @@ class Parser {
         entry.field = entry.field.substr(1, entry.field.size() - 2);
       if (!ParseEntryValue(entry, height)) return {};
       entries.push_back(entry);
-      if (!More(kRightBrace)) break;
+      more = More(kRightBrace);
     }
     Accept(kComma);
     if (!Expect(kRightBrace)) return {};
@@ -471,13 +463,14 @@ class Parser {
     std::vector<Expr*> elements;
     std::vector<std::int32_t> optional;
     int height = 0;
-    while (Peek() != kRightBracket && Peek() != kComma) {
+    bool more = Peek() != kRightBracket && Peek() != kComma;
+    while (more) {
       if (AcceptOptional()) optional.push_back(static_cast<std::int32_t>(elements.size()));
       const Piece element = ParseExpr();
       if (failed()) return {};
       height = std::max(height, element.height);
       elements.push_back(element.expr);
-      if (!More(kRightBracket)) break;
+      more = More(kRightBracket);
     }
     Accept(kComma);
     if (!Expect(kRightBracket)) return {};
@@ -491,7 +484,8 @@ class Parser {
     Expr* map = Make(ExprKind::kMap, NewId(Next().begin));
     std::vector<Entry> entries;
     int height = 0;
-    while (Peek() != kRightBrace && Peek() != kComma) {
+    bool more = Peek() != kRightBrace && Peek() != kComma;
+    while (more) {
       Entry entry;
       entry.optional = AcceptOptional();
       const Piece key = ParseExpr();
@@ -500,7 +494,7 @@ class Parser {
       height = std::max(height, key.height);
       if (!ParseEntryValue(entry, height)) return {};
       entries.push_back(entry);
-      if (!More(kRightBrace)) break;
+      more = More(kRightBrace);
     }
     Accept(kComma);
     if (!Expect(kRightBrace)) return {};
@@ -596,7 +590,7 @@ class Parser {
 
   Ast& ast_;
   const ParseOptions& options_;
-  std::vector<Token> tokens_;
+  const std::vector<Token>& tokens_;
   std::size_t at_ = 0;
   int expr_depth_ = 0;
   int relation_depth_ = 0;
@@ -621,20 +615,14 @@ std::expected<std::unique_ptr<Ast>, ParseFailure> Parse(std::string_view text,
     return std::unexpected(Failure(std::move(ast), {std::move(issue)}));
   }
   auto ast = std::make_unique<Ast>(text);
-  Tokens tokens = Tokenize(ast->source.text());
-  if (!tokens.errors.empty()) {
-    return std::unexpected(Failure(std::move(ast), DiagnoseSyntax(ast->source)));
-  }
-  Parser parser(*ast, std::move(tokens.tokens), options);
-  switch (parser.Run()) {
-    case Parser::Outcome::kParsed:
-      break;
-    case Parser::Outcome::kSyntaxError:
-    case Parser::Outcome::kTooDeep: {
-      std::vector<Issue> issues = DiagnoseSyntax(ast->source);
-      return std::unexpected(Failure(std::move(ast), std::move(issues)));
-    }
-  }
+  const Tokens tokens = Tokenize(ast->source.text());
+  const auto diagnose = [&] {
+    std::vector<Issue> issues = DiagnoseSyntax(*ast, tokens, options);
+    return std::unexpected(Failure(std::move(ast), std::move(issues)));
+  };
+  if (!tokens.errors.empty()) return diagnose();
+  Parser parser(*ast, tokens.tokens, options);
+  if (parser.Run() != Parser::Outcome::kParsed) return diagnose();
   std::vector<Issue> issues = parser.TakeIssues();
   if (!issues.empty()) return std::unexpected(Failure(std::move(ast), std::move(issues)));
   return ast;

@@ -30,6 +30,7 @@ var (
 	showFlag   = flag.Int("show", 10, "number of differences shown")
 	depthFlag  = flag.Int("depth", 3, "depth of the random expressions")
 	syntaxFlag = flag.Int("syntax", 10, "percentage of damaged expressions")
+	recordFlag = flag.String("record", "", "file for requests and upstream's answers, one pair a line (tests/cel/golden.jsonl)")
 	perFlag    = flag.Int("devices", 5, "devices for each expression")
 )
 
@@ -42,6 +43,7 @@ type run struct {
 	shown     int
 	last      string
 	outcomes  map[string]int
+	record    *os.File
 }
 
 func text(a wire.SelectorAnswer) string {
@@ -69,6 +71,11 @@ func (r *run) compare(group string, req *wire.SelectorRequest) {
 		r.kinds[group] = k
 	}
 	want := r.selectors.Match(req)
+	panicked := strings.HasPrefix(want.Error, "panic: ") || strings.HasPrefix(want.Error, "internal error: ")
+	if r.record != nil && !panicked {
+		line, _ := wire.Marshal(map[string]any{"request": req, "answer": want})
+		fmt.Fprintln(r.record, string(line))
+	}
 	r.outcomes[outcome(want)]++
 	var got wire.SelectorAnswer
 	if err := r.engine.Call(req, &got); err != nil {
@@ -79,15 +86,16 @@ func (r *run) compare(group string, req *wire.SelectorRequest) {
 		return
 	}
 	// Go code that panics: an error as good as any, nothing to copy.
-	if strings.HasPrefix(want.Error, "panic: ") || strings.HasPrefix(want.Error, "internal error: ") {
+	if panicked {
 		if got.Phase != "engine" {
 			k.panics++
 			return
 		}
 	}
-	// Go's maps have no order: what an expression over a map finds first may change each time.
+	// Go's maps have no order: what an expression over a map finds first may change each time, and
+	// so do the numbers of type variables in messages.
 	for range 20 {
-		if fresh := r.selectors.Match(req); text(fresh) == text(got) {
+		if fresh := reference.NewSelectors().Match(req); text(fresh) == text(got) {
 			k.passed++
 			k.varied++
 			return
@@ -189,6 +197,12 @@ func compareAll() (int, error) {
 	}
 	g := newGenerator(base, seed)
 	r := &run{engine: engine, selectors: reference.NewSelectors(), kinds: map[string]*kind{}, outcomes: map[string]int{}}
+	if *recordFlag != "" {
+		if r.record, err = os.Create(*recordFlag); err != nil {
+			return 0, err
+		}
+		defer r.record.Close()
+	}
 
 	request := func(expr string) *wire.SelectorRequest {
 		req := &wire.SelectorRequest{Op: "selector", Expr: expr, Features: []string{}, Env: pick(g, wire.EnvStored, wire.EnvStored, wire.EnvNew)}
