@@ -275,7 +275,7 @@ class Planner {
     spec.args = args;
     spec.cost = CostFor(function, overload);
     spec.missing = "no such overload: " + std::string(function);
-    FindCallees(function, overload, expr, spec);
+    FindCallees(function, overload, spec);
     if (args.empty() && spec.callees.empty()) {
       return Fail("no such overload: " + std::string(function) + "()");
     }
@@ -291,13 +291,17 @@ class Planner {
     return Make<CallNode>(std::move(spec));
   }
 
-  // Parameters whose declared types must be looked at when the call is made.
-  const Overload* GuardFor(const Overload& overload, const FunctionTable::Body& body) const {
-    return (body.flags & kNoTypeGuard) != 0 ? nullptr : &overload;
+  // Parameters whose declared types must be looked at when the call is made: static types are no
+  // promise, as the checker infers them for values that come out of dyn.
+  static const Overload* GuardFor(const Overload& overload, const FunctionTable::Body& body) {
+    if ((body.flags & kNoTypeGuard) != 0) return nullptr;
+    const bool any = std::ranges::all_of(overload.args, [](const Type* type) {
+      return IsDyn(type) || type->kind == TypeKind::kTypeParam;
+    });
+    return any ? nullptr : &overload;
   }
 
-  void FindCallees(std::string_view function, std::string_view overload, const Expr* expr,
-                   CallNode::Spec& spec) {
+  void FindCallees(std::string_view function, std::string_view overload, CallNode::Spec& spec) {
     const Function* declared = functions_.env().FindFunction(function);
     if (const FunctionTable::Body* body = functions_.FindSingleton(function)) {
       const Callee callee{.body = body, .guard = nullptr};
@@ -310,7 +314,7 @@ class Planner {
       const FunctionTable::Body* body = functions_.FindOverload(candidate.id);
       if (body == nullptr) continue;
       if (candidate.id == overload) {
-        callees = {{.body = body, .guard = NeedsGuard(candidate, *body, expr)}};
+        callees = {{.body = body, .guard = GuardFor(candidate, *body)}};
         break;
       }
       callees.push_back({.body = body, .guard = GuardFor(candidate, *body)});
@@ -343,24 +347,6 @@ class Planner {
     Overload* overload = Make<Overload>();
     overload->args.assign(count, &types::kDyn);
     return overload;
-  }
-
-  // Types that the checker knows for certain need no second look.
-  const Overload* NeedsGuard(const Overload& overload, const FunctionTable::Body& body,
-                             const Expr* expr) {
-    if ((body.flags & kNoTypeGuard) != 0) return nullptr;
-    std::vector<const Type*> types;
-    if (expr->member) types.push_back(checked_.TypeOf(expr->target));
-    for (const Expr* arg : expr->args) types.push_back(checked_.TypeOf(arg));
-    if (types.size() != overload.args.size()) return &overload;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const Type* wanted = overload.args[i];
-      const bool any = IsDyn(wanted) || wanted->kind == TypeKind::kTypeParam;
-      const bool certain = types[i] != nullptr && wanted->parameters.empty() && !wanted->nullable &&
-                           !types[i]->nullable && IsExactType(types[i], wanted);
-      if (!any && !certain) return &overload;
-    }
-    return nullptr;
   }
 
   // --- What is worked out once
