@@ -11,7 +11,8 @@ namespace drachma::cli {
 
 struct CelOptions {
   std::string expression;
-  selector::CompileOptions compile;  // new objects' environment unless the caller says otherwise
+  // As the API server compiles a new object unless the caller says otherwise.
+  selector::CompileOptions compile = {.environment = selector::Environment::kNew};
   bool json = false;
 };
 
