@@ -1,0 +1,26 @@
+// The JSON reader and writer: what is read can be written, and reads back as the same value.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "json/json.h"
+
+using drachma::Result;
+namespace json = drachma::json;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<json::DuplicateKey> duplicates;
+  const Result<json::Value> value = json::Read(text, {.duplicates = &duplicates});
+  if (!value) return 0;
+  const std::string written = json::Write(*value);
+  const Result<json::Value> again = json::Read(written);
+  DRA_CHECK(again.has_value());
+  DRA_CHECK(*again == *value);
+  DRA_CHECK(json::Write(*again) == written);
+  const Result<json::Value> pretty = json::Read(json::WritePretty(*value));
+  DRA_CHECK(pretty.has_value() && *pretty == *value);
+  return 0;
+}
