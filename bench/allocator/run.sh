@@ -16,14 +16,16 @@ awk -F'\t' '
     if (ns >= 1e3) return sprintf("%.2f us", ns / 1e3)
     return sprintf("%.0f ns", ns)
   }
-  FNR == NR { their[$1] = $2; outcome[$1] = $3; next }
-  FNR == 1 { printf "| case | upstream | ours | times faster | outcome | build |\n|---|---|---|---|---|---|\n" }
-  $1 in their {
-    over = outcome[$1] == "over"
-    same = over || outcome[$1] == $3 ? $3 : "DIFFERENT: " outcome[$1] " / " $3
-    printf "| %s | %s%s | %s | %s%.0f | %s | %s |\n", $1, over ? "over " : "", show(their[$1]), show($2), over ? "over " : "", their[$1] / $2, same, show($4)
+  FNR == NR { cpu[$1] = $2; best[$1] = $3; outcome[$1] = $4; next }
+  FNR == 1 {
+    printf "| case | upstream, CPU | ours, CPU | times | upstream, best | ours, best | times | outcome | table built |\n"
+    printf "|---|---|---|---|---|---|---|---|---|\n"
+  }
+  $1 in cpu {
+    over = outcome[$1] == "over" ? "over " : ""
+    same = over != "" || outcome[$1] == $4 ? $4 : "DIFFERENT: " outcome[$1] " / " $4
+    printf "| %s | %s%s | %s | %s%.0f | %s%s | %s | %s%.0f | %s | %s |\n", $1, over, show(cpu[$1]), show($2), over, cpu[$1] / $2, over, show(best[$1]), show($3), over, best[$1] / $3, same, show($5)
     next
   }
-  $1 ~ /bytes/ { printf "| %s | | %s | | | |\n", $1, $2; next }
-  { printf "| %s | | %s | | %s | |\n", $1, show($2), $3 }
+  { printf "| %s | | %s | | | | | | |\n", $1, $1 ~ /bytes/ ? $2 : show($2) }
 ' "$work/theirs" "$work/ours"

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +26,7 @@ struct Pick {
 
 // The state of one constraint: a value per device that was added. matchAttribute's top is what all
 // have in common; distinctAttribute keeps them all.
-using ConstraintState = std::vector<ValueId>;
+using ConstraintState = std::pmr::vector<ValueId>;
 
 // What the search has taken of a shared device.
 struct ShareState {
@@ -44,6 +48,8 @@ struct GroupState {
 class Attempt {
  public:
   Attempt(const Problem::Impl& problem, NodeIndex node, const Overlay& overlay);
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
 
   [[nodiscard]] const Problem::Impl& problem() const { return problem_; }
   [[nodiscard]] const NodeView& view() const { return view_; }
@@ -79,13 +85,13 @@ class Attempt {
   // The device is shared already: by a claim, or by the search.
   [[nodiscard]] bool InShare(std::uint32_t position) const;
   [[nodiscard]] const UsageSum& BaseUsage(std::uint32_t position) const;
-  [[nodiscard]] const std::vector<Pick>& picks() const { return picks_; }
+  [[nodiscard]] std::span<const Pick> picks() const { return picks_; }
   [[nodiscard]] std::size_t ResultsOf(std::uint32_t claim) const { return results_[claim]; }
   [[nodiscard]] const ConstraintState& constraint(std::uint32_t claim, std::uint32_t index) const {
     return constraints_[claim][index];
   }
   [[nodiscard]] const ShareState* FindShare(std::uint32_t position) const;
-  [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& marks() const {
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::uint32_t>> marks() const {
     return marks_;
   }
   // Of the pool with this index: what is free before the search, and what it took.
@@ -160,14 +166,18 @@ class Attempt {
   const Features& features_;
   bool node_skips_operations_ = false;
   std::string error_;
-  Words busy_;  // exclusively held, or taken by the search
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> marks_;  // position, claim
-  std::vector<PoolState> pools_;
+  // Memory of what every attempt needs, so that a small one asks the heap for nothing.
+  static constexpr std::size_t kArenaBytes = 3072;
+  alignas(std::max_align_t) std::array<std::byte, kArenaBytes> arena_bytes_;
+  std::pmr::monotonic_buffer_resource arena_{arena_bytes_.data(), arena_bytes_.size()};
+  std::pmr::vector<std::uint64_t> busy_{&arena_};  // exclusively held, or taken by the search
+  std::pmr::vector<std::pair<std::uint32_t, std::uint32_t>> marks_{&arena_};  // position, claim
+  std::pmr::vector<PoolState> pools_{&arena_};
   std::vector<ShareState> shares_;
-  std::vector<std::vector<ConstraintState>> constraints_;
-  std::vector<Pick> picks_;
-  std::vector<Undo> undo_;  // by pick
-  std::vector<std::size_t> results_;
+  std::pmr::vector<std::pmr::vector<ConstraintState>> constraints_{&arena_};
+  std::pmr::vector<Pick> picks_{&arena_};
+  std::pmr::vector<Undo> undo_{&arena_};  // by pick
+  std::pmr::vector<std::size_t> results_{&arena_};
   std::map<std::uint32_t, UsageSum> overrides_;  // of an overlay
   mutable std::map<std::uint32_t, UsageSum> usage_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Consumption> consumption_;

@@ -95,7 +95,7 @@ class BestFit {
       return false;
     }
     // A share of a device that this request already has would be a second one.
-    const auto& picks = attempt_.picks();
+    const auto picks = attempt_.picks();
     const bool taken = std::ranges::any_of(picks, [&](const Pick& pick) {
       return pick.plan == place.plan && pick.position == position;
     });

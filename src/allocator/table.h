@@ -24,14 +24,18 @@ using Words = std::vector<std::uint64_t>;
 
 inline constexpr std::size_t kWordBits = 64;
 inline std::size_t WordsFor(std::size_t bits) { return (bits + kWordBits - 1) / kWordBits; }
-inline bool TestBit(const Words& words, std::size_t index) {
+// Of any vector of words.
+template <typename W>
+bool TestBit(const W& words, std::size_t index) {
   return index / kWordBits < words.size() &&
          ((words[index / kWordBits] >> (index % kWordBits)) & 1) != 0;
 }
-inline void SetBit(Words& words, std::size_t index) {
+template <typename W>
+void SetBit(W& words, std::size_t index) {
   words[index / kWordBits] |= std::uint64_t{1} << (index % kWordBits);
 }
-inline void ClearBit(Words& words, std::size_t index) {
+template <typename W>
+void ClearBit(W& words, std::size_t index) {
   words[index / kWordBits] &= ~(std::uint64_t{1} << (index % kWordBits));
 }
 
