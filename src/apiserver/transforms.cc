@@ -140,8 +140,10 @@ std::vector<std::string> PatchStrictErrors(const Writer& writer, const ParsedBod
   }
   if (writer.patch_type != client::PatchType::kJson) return errors;
   static constexpr std::string_view kFields[] = {"op", "path", "from", "value"};
-  for (std::size_t i = 0; i < patch.object.size(); ++i) {
-    for (const json::Member& member : patch.object.Items()[i].Members()) {
+  // A patch that is no array is refused later.
+  const auto operations = patch.object.Items();
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (const json::Member& member : operations[i].Members()) {
       if (std::ranges::find(kFields, member.key()) == std::end(kFields)) {
         errors.push_back(fmt::format("json patch unknown field \"[{}].{}\"", i, member.key()));
       }
