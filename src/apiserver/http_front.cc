@@ -95,6 +95,9 @@ class Exchange {
   [[nodiscard]] Duration started() const { return started_; }
   [[nodiscard]] bool answered() const { return responder_ == nullptr; }
   RequestLabels labels;
+  // What is recorded of the request; the log is null when nothing is.
+  AuditEvent audit;
+  std::shared_ptr<AuditLog> audit_log;
   // Of the request as such, sent with whatever it is answered.
   std::shared_ptr<std::vector<std::string>> warnings = std::make_shared<std::vector<std::string>>();
 
@@ -105,6 +108,7 @@ class Exchange {
         response.headers.Add("Warning", WarningHeader(warning));
       }
     }
+    Record("ResponseComplete", response);
     std::size_t bytes = 0;
     for (const SharedBytes& part : response.body) bytes += part->size();
     if (bytes > HttpFront::kGzipBytesMin && net::AcceptsGzip(request_.headers)) {
@@ -119,6 +123,16 @@ class Exchange {
     std::exchange(responder_, nullptr)->Respond(std::move(response));
   }
   void Answer(const Error& error) { Answer(ErrorResponse(error)); }
+  // Writes the stage into the audit log, and its id into the response.
+  void Record(std::string_view stage, HttpResponse& response) const {
+    if (audit_log == nullptr || audit.decision.level == AuditLevel::kNone) return;
+    response.headers.Add("Audit-Id", audit.id);
+    const bool complete = stage == "ResponseComplete";
+    if (complete ? audit.decision.omit_response_complete : audit.decision.omit_response_started) {
+      return;
+    }
+    audit_log->Write(AuditLine(audit, stage, RealClock().Now(), response));
+  }
   // For watches, which answer by themselves.
   std::shared_ptr<HttpResponder> TakeResponder() { return std::exchange(responder_, nullptr); }
   [[nodiscard]] const std::shared_ptr<HttpResponder>& responder() const { return responder_; }
@@ -135,6 +149,12 @@ class Exchange {
   const bool mutating_;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
+
+std::string LowerCase(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
 
 // The verb of a request for a resource. ERRORS: kMethodNotAllowed.
 Result<client::Verb> VerbOf(const HttpRequest& request, const RequestPath& path,
@@ -283,21 +303,53 @@ class Front final : public HttpFront {
   // --- On the core's executor.
 
   void Serve(const ExchangePtr& exchange) {
-    Result<User> user = IdentifyUser(exchange->request(), options_.authenticators, core_);
+    BeginAudit(*exchange);
+    Result<User> user =
+        IdentifyUser(exchange->request(), options_.authenticators, core_, &exchange->audit.user);
+    Decide(*exchange, user ? *user : User());
     if (!user) return exchange->Answer(user.error());
     const RequestPath path = ParsePath(exchange->request().path());
     if (path.is_resource) return ServeResource(exchange, std::move(*user), path);
     ServePath(exchange, *user);
   }
 
+  void BeginAudit(Exchange& exchange) {
+    if (options_.audit == nullptr) return;
+    exchange.audit_log = options_.audit;
+    exchange.audit = NewAuditEvent(exchange.request(), core_.Now(), core_.random().Uuid());
+  }
+
+  // How much of the request is recorded. The body is read before the handlers take it.
+  void Decide(Exchange& exchange, const User& user) const {
+    if (exchange.audit_log == nullptr) return;
+    const HttpRequest& request = exchange.request();
+    AuditEvent& event = exchange.audit;
+    const RequestPath path = ParsePath(request.path());
+    if (path.is_resource) {
+      ApiRequest call;
+      call.call.resource = path.resource;
+      call.call.ns = path.ns;
+      call.call.name = path.name;
+      call.call.subresource = path.subresource;
+      const auto verb = VerbOf(request, path, net::ParseQuery(request.query()));
+      if (verb) call.call.verb = *verb;
+      event.attributes = Core::AttributesOf(call);
+    } else {
+      event.attributes = {.verb = LowerCase(request.method),
+                          .is_resource = false,
+                          .path = std::string(request.path())};
+    }
+    event.attributes.user = user;
+    event.impersonated = !user.name.empty() && user.name != event.user.name;
+    event.decision = options_.audit->policy().For(event.attributes);
+    if (event.decision.level != AuditLevel::kNone) event.request_object = AuditedBody(request.body);
+  }
+
   void ServePath(const ExchangePtr& exchange, const User& user) {
     const HttpRequest& request = exchange->request();
     const std::string path(request.path());
-    std::string verb = request.method;
-    std::ranges::transform(verb, verb.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const Status allowed =
-        core_.Authorize({.user = user, .verb = verb, .is_resource = false, .path = path});
+    const Status allowed = core_.Authorize(
+        {.user = user, .verb = LowerCase(request.method), .is_resource = false, .path = path});
     if (!allowed) return exchange->Answer(allowed.error());
     if (request.method != "GET" && request.method != "HEAD") {
       return exchange->Answer(MethodNotAllowedError());
@@ -457,6 +509,8 @@ class Front final : public HttpFront {
     const Status started = watch->Start(request.call, timeout);
     if (!started) return exchange->Answer(started.error());
     metrics_.Count(exchange->labels, 200, 0);
+    HttpResponse head;
+    exchange->Record("ResponseStarted", head);
     (void)exchange->TakeResponder();
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/audit.h"
 #include "apiserver/auth.h"
 #include "apiserver/core.h"
 #include "base/result.h"
@@ -30,6 +31,8 @@ class HttpFront {
     int requests_in_flight_max = 400;
     int mutating_in_flight_max = 200;
     Duration request_timeout = std::chrono::seconds(60);
+    // Where requests are recorded; null: nowhere. Health checks and /version never are.
+    std::shared_ptr<AuditLog> audit;
   };
 
   virtual ~HttpFront() = default;

@@ -111,13 +111,14 @@ Result<User> Impersonated(const Core& core, const User& user, const net::HttpReq
 
 Result<User> IdentifyUser(const net::HttpRequest& request,
                           std::span<const std::shared_ptr<Authenticator>> authenticators,
-                          const Core& core) {
+                          const Core& core, User* authenticated) {
   const Credentials credentials = CredentialsOf(request);
   for (const auto& authenticator : authenticators) {
     Result<std::optional<User>> user = authenticator->Authenticate(credentials);
     if (!user) return Unauthorized();
     if (!*user) continue;
     AddAuthenticatedGroup(**user);
+    if (authenticated != nullptr) *authenticated = **user;
     return Impersonated(core, **user, request);
   }
   return Unauthorized();

@@ -12,9 +12,10 @@ namespace drachma::apiserver {
 
 // Who sends `request`: the first authenticator that knows its credentials, then whom they
 // impersonate (Impersonate-User, -Group, -Uid, -Extra-…), which needs the right to do so.
+// `authenticated` becomes who they are before that, when it is given.
 // ERRORS: kUnauthorized without or with wrong credentials, kForbidden for impersonation.
 [[nodiscard]] Result<User> IdentifyUser(
     const net::HttpRequest& request, std::span<const std::shared_ptr<Authenticator>> authenticators,
-    const Core& core);
+    const Core& core, User* authenticated = nullptr);
 
 }  // namespace drachma::apiserver

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apiserver/admission_plugins.h"
+#include "apiserver/audit.h"
 #include "apiserver/authenticators.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/core.h"
@@ -21,6 +22,7 @@
 #include "apiserver/service_account_tokens.h"
 #include "apiserver/subresources.h"
 #include "apiserver/webhooks.h"
+#include "net/certificates.h"
 #include "store/store.h"
 
 namespace drachma::apiserver {
@@ -43,6 +45,18 @@ Result<std::unique_ptr<store::Store>> OpenStore(const std::string& folder) {
   store::SqliteOptions options;
   options.folder = folder;
   return store::OpenSqliteStore(options);
+}
+
+// Null without a path.
+Result<std::shared_ptr<AuditLog>> OpenAudit(const std::string& path,
+                                            const std::string& policy_file) {
+  if (path.empty()) return nullptr;
+  AuditPolicy policy;
+  if (!policy_file.empty()) {
+    DRA_ASSIGN(const std::string text, net::ReadFile(policy_file));
+    DRA_ASSIGN(policy, AuditPolicy::Parse(text));
+  }
+  return AuditLog::Open(path, std::move(policy));
 }
 
 }  // namespace
@@ -202,6 +216,7 @@ class Server::Impl {
     front.authenticators = authenticators_;
     front.requests_in_flight_max = options_.requests_in_flight_max;
     front.mutating_in_flight_max = options_.mutating_in_flight_max;
+    DRA_ASSIGN(front.audit, OpenAudit(options_.audit_log_path, options_.audit_policy_file));
     front.request_timeout = std::chrono::seconds(options_.request_timeout_seconds);
     DRA_ASSIGN(front_, HttpFront::Start(*core_, std::move(front)));
     url_ = "https://" + front_->address();

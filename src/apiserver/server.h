@@ -44,6 +44,10 @@ struct Options {
 
   // Upstream's --token-auth-file: lines "token,user,uid[,"group1,group2"]".
   std::string token_auth_file;
+  // Upstream's --audit-log-path and --audit-policy-file. No path: nothing is recorded; no policy:
+  // metadata of every request.
+  std::string audit_log_path;
+  std::string audit_policy_file;
   // Asked before the built-in ones.
   std::vector<std::shared_ptr<Authenticator>> authenticators;
   std::vector<std::shared_ptr<Authorizer>> authorizers;

@@ -105,6 +105,14 @@ void AddUp(CLI::App& app, Run& run) {
       ->delimiter(',');
   command->add_option("--token-auth-file", arguments->token_auth_file, "Bearer tokens and users")
       ->type_name("FILE");
+  command->add_option("--audit-log-path", arguments->audit_log_path,
+                      "Record the requests to the API server there, a line of JSON each; - is the "
+                      "standard output")
+      ->type_name("FILE");
+  command->add_option("--audit-policy-file", arguments->audit_policy_file,
+                      "Which requests are recorded and how much of them; without it the metadata "
+                      "of all")
+      ->type_name("FILE");
   AddScheduling(*command, arguments->plane);
   command->callback([&run, arguments] { run = [arguments] { return RunUp(*arguments); }; });
 }

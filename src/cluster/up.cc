@@ -110,7 +110,9 @@ class Cluster::Impl {
                               .feature_gates = options_.feature_gates,
                               .enable_admission = options_.enable_admission,
                               .disable_admission = options_.disable_admission,
-                              .token_auth_file = options_.token_auth_file};
+                              .token_auth_file = options_.token_auth_file,
+                              .audit_log_path = options_.audit_log_path,
+                              .audit_policy_file = options_.audit_policy_file};
     if (Has(Role::kNodes)) server.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server)));
     server_->SetReady(false);

@@ -35,6 +35,9 @@ struct UpOptions {
   std::vector<std::string> enable_admission;
   std::vector<std::string> disable_admission;
   std::string token_auth_file;
+  // The API server's record of requests: where, and the policy that says which.
+  std::string audit_log_path;
+  std::string audit_policy_file;
   std::uint64_t seed = 0;  // 0: from the system
   // Told what is going on: "42 of 500 nodes registered".
   std::function<void(const std::string&)> progress;
