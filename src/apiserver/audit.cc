@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/protobuf.h"
+#include "apiserver/codec.h"
 #include "base/log.h"
 #include "json/json.h"
 #include "json/yaml.h"
@@ -247,7 +248,8 @@ Value AuditedBody(std::string_view body) {
   if (body.empty() || body.size() > kObjectBytesMax) return nullptr;
   Result<Value> object = api::IsProtobuf(body) ? api::DecodeProtobuf(body) : json::Read(body);
   if (!object) object = json::ReadYamlValue(body);
-  return object ? std::move(*object) : Value();
+  // Deeper objects are refused, too.
+  return object && CheckDepth(*object) ? std::move(*object) : Value();
 }
 
 Value AuditLine(const AuditEvent& event, std::string_view stage, Time now,

@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "api/types.h"
+#include "json/depth.h"
 #include "json/yaml.h"
 
 namespace drachma::apiserver {
@@ -128,6 +129,11 @@ void FillTypeMeta(json::Value& object, const ExpectedKind& expected) {
 
 }  // namespace
 
+Status CheckDepth(const json::Value& value) {
+  if (!json::NestsDeeperThan(value, kObjectDepthMax)) return {};
+  return BadInput(fmt::format("the object nests deeper than {} levels", kObjectDepthMax));
+}
+
 Result<ParsedBody> ParseBody(ApiRequest& request, const ExpectedKind& expected) {
   ParsedBody parsed;
   if (!request.raw_body) {
@@ -144,6 +150,7 @@ Result<ParsedBody> ParseBody(ApiRequest& request, const ExpectedKind& expected) 
   } else {
     return std::unexpected(UnsupportedBody());
   }
+  DRA_TRY(CheckDepth(parsed.object));
   FillTypeMeta(parsed.object, expected);
   return parsed;
 }
@@ -307,6 +314,7 @@ Result<ParsedBody> ParsePatch(ApiRequest& request) {
   if (request.call.patch == client::PatchType::kApply) return ParseApplyPatch(*request.raw_body);
   Result<json::Value> value = json::Read(*request.raw_body, {.duplicates = &parsed.duplicates});
   if (!value) return BadInput("invalid JSON patch");
+  DRA_TRY(CheckDepth(*value));
   parsed.object = std::move(*value);
   switch (request.call.patch) {
     case client::PatchType::kMerge:

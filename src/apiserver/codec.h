@@ -24,6 +24,12 @@ struct ExpectedKind {
   std::string kind;
 };
 
+// Named limit: bodies, and what patches make, nest at most this deep. Much of what works on objects
+// recurses; the objects of Kubernetes nest some twenty deep.
+inline constexpr std::size_t kObjectDepthMax = 500;
+// ERRORS: kBadRequest for a value that nests deeper.
+[[nodiscard]] Status CheckDepth(const json::Value& value);
+
 // Parses the body of a write (JSON, YAML, protobuf by content type; in-process bodies as they are).
 // The result has apiVersion and kind set and is not checked against a schema, protobuf apart.
 // ERRORS: kUnsupportedMediaType, kBadRequest with upstream's text.

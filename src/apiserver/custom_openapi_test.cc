@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "apiserver/codec.h"
 #include "apiserver/core.h"
 #include "apiserver/custom_kind.h"
 #include "apiserver/custom_scale.h"
@@ -99,6 +100,17 @@ TEST_F(CustomKindTest, ScaleReadsAndWritesTheFieldsOfTheDefinition) {
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->Object()["kind"].AsString(), "Scale");
   EXPECT_EQ(core_.Get("gpu.example.com", "domains", "default", "d")["spec"]["nodes"].AsInt(), 5);
+}
+
+TEST_F(CustomKindTest, ObjectsThatNestTooDeepAreRefused) {
+  std::string deep = "1";
+  for (std::size_t i = 0; i < kObjectDepthMax; ++i) deep = "{\"a\":" + deep + "}";
+  const auto made = Do(client::Verb::kCreate, "",
+                       R"({"apiVersion":"gpu.example.com/v1","kind":"Domain",
+                           "metadata":{"name":"d"},"x":)" +
+                           deep + "}");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "the object nests deeper than 500 levels");
 }
 
 TEST_F(CustomKindTest, NegativeReplicasAreRefused) {

@@ -255,6 +255,7 @@ Transform PatchTransform(const Kind& kind, const ApiRequest& request, ParsedBody
       std::vector<std::string> strict;
       if (writer.validation != FieldValidation::kIgnore) strict = PatchStrictErrors(writer, patch);
       DRA_ASSIGN(json::Value patched, PatchedJson(writer, versioned, patch));
+      DRA_TRY(CheckDepth(patched));
       DRA_ASSIGN(object,
                  DecodePatched(writer, std::move(patched), std::move(strict), now(), warnings));
       DRA_TRY(Follow(writer, existing, object));

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "json/depth.h"
 #include "json/json.h"
 
 namespace drachma::json {
@@ -180,8 +182,16 @@ class JsonPatcher {
                                             status.error().message));
   }
 
+  // Operations could nest a document ever deeper, each one within the reader's limit.
+  static Status CheckDepth(std::string_view path, const Value& value) {
+    const auto levels = static_cast<std::size_t>(std::ranges::count(path, '/'));
+    if (levels <= kDepthMax && !NestsDeeperThan(value, kDepthMax - levels)) return {};
+    return Fail(Code::kInvalid, "exceeded max depth");
+  }
+
   Status Add(const Value& operation) {
     DRA_ASSIGN(const std::string path, Pointer(operation, "path"));
+    DRA_TRY(CheckDepth(path, operation["value"]));
     const Place place = Find(path);
     if (place.container == nullptr) return Missing("add", "path", fmt::format("\"{}\"", path));
     return Within("add", path, AddAt(place, operation["value"]));
@@ -197,6 +207,7 @@ class JsonPatcher {
   Status Replace(const Value& operation) {
     DRA_ASSIGN(const std::string path, Pointer(operation, "path"));
     const Value& value = operation["value"];
+    DRA_TRY(CheckDepth(path, value));
     if (path.empty()) {
       if (!value.IsObject() && !value.IsArray()) {
         return Fail(Code::kInvalid, "replace operation value must be object or array: %!w(<nil>)");
@@ -225,6 +236,7 @@ class JsonPatcher {
     const Value moved = *found == nullptr ? Value() : **found;
     DRA_TRY(Within("move", source.key, RemoveAt(source)));
     DRA_ASSIGN(const std::string path, Pointer(operation, "path"));
+    DRA_TRY(CheckDepth(path, moved));
     const Place target = Find(path);
     if (target.container == nullptr) return Missing("move", "destination path", path);
     return Within("move", path, AddAt(target, moved));
@@ -240,6 +252,7 @@ class JsonPatcher {
     DRA_ASSIGN(const std::string path, Pointer(operation, "path"));
     const Place target = Find(path);
     if (target.container == nullptr) return Missing("copy", "destination path", path);
+    DRA_TRY(CheckDepth(path, copied));
     copied_bytes_ += Write(copied).size();
     if (copied_bytes_ > kCopyBytesMax) {
       return Fail(Code::kInvalid,

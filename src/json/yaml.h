@@ -11,7 +11,7 @@
 namespace drachma::json {
 
 // Named limits of the YAML reader.
-inline constexpr std::size_t kYamlDepthMax = 1000;
+inline constexpr std::size_t kYamlDepthMax = 500;
 inline constexpr std::size_t kYamlAliasExpansionMax = 100'000;  // nodes made by aliases
 
 // Where a value stands in its file; lines and columns count from 1.
