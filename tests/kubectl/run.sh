@@ -4,7 +4,8 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 drachma=$1
-kubectl=${2:-$(command -v kubectl || true)}
+kubectl=${2:+$(realpath "$2")}
+kubectl=${kubectl:-$(command -v kubectl || true)}
 [ -n "$kubectl" ] || { echo "no kubectl is installed: nothing to compare"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 version=$("$kubectl" version --client -o json | jq -r .clientVersion.gitVersion | grep -oE '^v1\.[0-9]+')
 golden=$here/golden/${version#v}.txt

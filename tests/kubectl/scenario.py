@@ -34,7 +34,8 @@ MASKS = [
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"), "<token>"),
     (re.compile(r"^(v1\.\d+\.\d+|Kustomize Version: .*|Client Version: .*)$", re.M), "<version>"),
     (re.compile(r"\bdebugger-\w{5}\b"), "debugger-<rand>"),
-    (re.compile(r"[EW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), "<log> "),
+    # Lines that kubectl logs when a time-out of its own races with an answer.
+    (re.compile(r"^[EW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ .*\n", re.M), ""),
 ]
 FIELD = re.compile(r"^( +[\w$-]+\t<.*|GROUP:.*|KIND:.*|VERSION:.*|FIELD.*|RESOURCE:.*|FIELDS:.*)$")
 
