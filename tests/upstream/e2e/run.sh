@@ -65,7 +65,7 @@ for role in controllers scheduler "node --fleet default"; do
 done
 
 check "the quickstart is accepted" "$kubectl" apply -f "$root/examples/quickstart.yaml"
-check "the rollout completes" "$kubectl" rollout status deployment --timeout 60s -f "$root/examples/quickstart.yaml"
+check "the rollout completes" "$kubectl" rollout status deployment/training --timeout 60s
 check "three claims are allocated and reserved" eventually three_claims
 check "the devices are pairwise different" distinct_devices
 deployment=$("$kubectl" get deployments -o name | head -n 1)
