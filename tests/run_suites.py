@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-PLAIN = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$", re.M)
+PLAIN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 GTEST_RAN = re.compile(r"^\[==========\] (\d+) tests? from .* ran\.", re.M)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below:", re.M)
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below:", re.M)
@@ -43,9 +43,17 @@ def count(output, exit_status):
         return ran - failed - first(GTEST_SKIPPED), failed
     plain = PLAIN.findall(output)
     if plain:
-        passed, failed = map(int, plain[-1])
+        passed, failed = map(int, plain[-1][:2])
         return passed, failed if exit_status == 0 or failed else 1
     return (1, 0) if exit_status == 0 else (0, 1)
+
+
+def skipped(output):
+    """How many cases of a program could not be run here."""
+    if m := GTEST_SKIPPED.search(output):
+        return int(m.group(1))
+    plain = PLAIN.findall(output)
+    return int(plain[-1][2] or 0) if plain else 0
 
 
 def run(test):
@@ -73,19 +81,26 @@ def main():
     parser.add_argument("--match", default="")
     arguments = parser.parse_args()
     tests = [t for t in registered(arguments.build_dir) if re.search(arguments.match, t["name"])]
-    total_passed = total_failed = 0
+    total_passed = total_failed = total_skipped = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for future in concurrent.futures.as_completed([pool.submit(run, t) for t in tests]):
             test, passed, failed, output, seconds = future.result()
             total_passed += passed
             total_failed += failed
+            left_out = skipped(output)
+            total_skipped += left_out
             print(f"{'ok  ' if failed == 0 else 'FAIL'} {test['name']}: {passed} passed, "
-                  f"{failed} failed, {seconds:.1f} s", flush=True)
+                  f"{failed} failed, {f'{left_out} skipped, ' if left_out else ''}{seconds:.1f} s",
+                  flush=True)
+            for why in re.findall(r"^(?:skipped: .*|.*: Skipped\n.*)$", output, re.M):
+                print(f"     {why}", flush=True)
             if failed:
                 print(output[-20000:], flush=True)
     if total_passed + total_failed == 0:
         print("no test was found", file=sys.stderr)
         total_failed = 1
+    if total_skipped:
+        print(f"{total_skipped} skipped, for what this machine does not allow")
     print(f"{total_passed} passed, {total_failed} failed")
     return 1 if total_failed else 0
 
