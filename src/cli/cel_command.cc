@@ -83,7 +83,7 @@ json::Value ToJson(const Candidate& candidate, const selector::Outcome& outcome,
   json::Value entry =
       json::Value::Object({{"device", candidate.name}, {"result", ResultName(outcome.verdict)}});
   if (outcome.has_cost) entry.Set("cost", static_cast<std::int64_t>(outcome.cost));
-  if (!outcome.error.empty()) entry.Set("error", outcome.error);
+  if (!outcome.error.empty()) entry.Set("error", outcome.error.view());
   for (const selector::Reason& reason : why.reasons) {
     entry.Edit("reasons").Append(json::Value::Object({{"line", reason.line},
                                                       {"column", reason.column},

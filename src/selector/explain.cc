@@ -309,8 +309,8 @@ std::string Explanation::ToString() const {
 
 Explanation Explain(const Program& program, const Device& device,
                     std::span<const Device* const> others) {
-  Outcome outcome = program.Match(device);
-  Explanation explanation{.verdict = outcome.verdict, .error = std::move(outcome.error)};
+  const Outcome outcome = program.Match(device);
+  Explanation explanation{.verdict = outcome.verdict, .error = std::string(outcome.error)};
   if (explanation.verdict != Verdict::kMatch && outcome.has_cost) {
     Explainer(program, device, others).Run(explanation);
   }

@@ -68,40 +68,62 @@ CompileError FromIssues(const cel::CompileIssues& issues) {
   return error;
 }
 
+// What Go's types call themselves where they do not convert.
+std::string_view NameInConversions(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kDouble:
+      return "Double";
+    case ValueKind::kBytes:
+      return "Bytes";
+    case ValueKind::kTimestamp:
+      return "'Timestamp'";
+    case ValueKind::kDuration:
+      return "'Duration'";
+    case ValueKind::kNull:
+      return "'null_type'";
+    case ValueKind::kList:
+      return "list";
+    case ValueKind::kMap:
+      return "map";
+    default:
+      return {};
+  }
+}
+
 // Why a value is no bool, in the words of each of upstream's types.
-std::string NoBool(const Value& value) {
+void AddNoBool(const Value& value, ErrorText& text) {
   switch (value.kind()) {
     case ValueKind::kInt:
-      return "unsupported type conversion from 'int' to bool";
+      text += "unsupported type conversion from 'int' to bool";
+      return;
     case ValueKind::kUint:
-      return "unsupported type conversion from 'uint' to bool";
-    case ValueKind::kDouble:
-      return "type conversion error from Double to 'bool'";
+      text += "unsupported type conversion from 'uint' to bool";
+      return;
     case ValueKind::kString:
-      return "unsupported native conversion from string to 'bool'";
-    case ValueKind::kBytes:
-      return "type conversion error from Bytes to 'bool'";
-    case ValueKind::kTimestamp:
-      return "type conversion error from 'Timestamp' to 'bool'";
-    case ValueKind::kDuration:
-      return "type conversion error from 'Duration' to 'bool'";
-    case ValueKind::kNull:
-      return "type conversion error from 'null_type' to 'bool'";
-    case ValueKind::kList:
-      return "type conversion error from list to 'bool'";
-    case ValueKind::kMap:
-      return "type conversion error from map to 'bool'";
+      text += "unsupported native conversion from string to 'bool'";
+      return;
     case ValueKind::kType:
-      return "type conversion not supported for 'type'";
+      text += "type conversion not supported for 'type'";
+      return;
     case ValueKind::kOptional:
-      return value.HasValue() ? NoBool(value.Inner()) : "optional.none() dereference";
-    default: {
-      std::string name(cel::TypeNameOf(value));
-      name = name.substr(name.rfind('.') + 1);
-      if (name == "NamedFormat") name = "Format";
-      return "type conversion error from '" + name + "' to 'bool'";
-    }
+      if (value.HasValue()) return AddNoBool(value.Inner(), text);
+      text += "optional.none() dereference";
+      return;
+    default:
+      break;
   }
+  text += "type conversion error from ";
+  if (const std::string_view name = NameInConversions(value); !name.empty()) {
+    text += name;
+  } else {
+    // The last part of an object's name, in quotes.
+    std::string_view type = cel::TypeNameOf(value);
+    type.remove_prefix(type.rfind('.') + 1);
+    text += "'";
+    text += type == "NamedFormat" ? "Format" : type;
+    text += "'";
+  }
+  text += " to 'bool'";
 }
 
 // The name of the Go value that a CEL value holds.
@@ -237,8 +259,10 @@ Outcome Program::Match(const Device& device, const std::atomic<bool>* interrupt)
   } else if (value.IsError()) {
     outcome.error = value.AsText();
   } else {
-    outcome.error = "CEL result of type " + std::string(cel::TypeNameOf(value)) +
-                    " could not be converted to bool: " + NoBool(value);
+    outcome.error = "CEL result of type ";
+    outcome.error += cel::TypeNameOf(value);
+    outcome.error += " could not be converted to bool: ";
+    AddNoBool(value, outcome.error);
   }
   return outcome;
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "selector/device.h"
+#include "selector/error_text.h"
 
 namespace drachma::selector {
 
@@ -62,7 +63,7 @@ enum class Verdict : std::uint8_t { kNoMatch, kMatch, kError };
 // What one evaluation gave.
 struct Outcome {
   Verdict verdict = Verdict::kError;
-  std::string error;  // for kError: upstream's text, e.g. "no such key: type"
+  ErrorText error;  // for kError: upstream's text, e.g. "no such key: type"
   // The actual cost in CEL's units; also known for most errors.
   std::uint64_t cost = 0;
   bool has_cost = false;  // false when the device was refused before evaluation began
@@ -74,8 +75,8 @@ struct DerivedOutcome {
   bool has_cost = false;
 };
 
-// A compiled expression. Immutable; evaluation may run in any number of threads at once and does
-// not allocate for the usual selectors.
+// A compiled expression. Immutable; evaluation may run in any number of threads at once and takes
+// nothing from the heap for the usual selectors, whatever comes of it.
 class Program {
  public:
   ~Program();

@@ -48,7 +48,7 @@ TEST(SelectorTest, ReportsErrorsAndCosts) {
   EXPECT_EQ(outcome.verdict, Verdict::kError);
   EXPECT_EQ(outcome.error, "no such key: nope");
   EXPECT_TRUE(outcome.has_cost);
-  EXPECT_THAT(EnhanceRuntimeError(outcome.error), HasSubstr("optional chaining"));
+  EXPECT_THAT(EnhanceRuntimeError(std::string(outcome.error)), HasSubstr("optional chaining"));
   EXPECT_EQ(Match("device.attributes['a'].x").error, "no such key: x");
 }
 
@@ -96,7 +96,7 @@ TEST(SelectorTest, BadVersionsFailEveryEvaluation) {
   const Outcome outcome = MustCompile("true").Match(device);
   EXPECT_EQ(outcome.verdict, Verdict::kError);
   EXPECT_FALSE(outcome.has_cost);
-  EXPECT_THAT(outcome.error, HasSubstr("parse semantic version"));
+  EXPECT_THAT(std::string(outcome.error), HasSubstr("parse semantic version"));
 }
 
 TEST(SelectorTest, DerivesAttributes) {

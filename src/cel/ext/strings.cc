@@ -18,29 +18,39 @@ Value OutOfRange(Arena& arena, std::int64_t index) {
   return MakeError(arena, "index out of range: " + std::to_string(index));
 }
 
-// A text cut into code points: the byte offset of each, and of the end.
+// A text cut into code points: the byte offset of each, and of the end. In ASCII these are the
+// positions themselves.
 class Points {
  public:
-  explicit Points(std::string_view text) : text_(text) {
-    starts_.reserve(text.size() + 1);
+  Points(Arena& arena, std::string_view text)
+      : text_(text), size_(static_cast<std::int64_t>(CountCodePoints(text))) {
+    if (static_cast<std::size_t>(size_) == text.size()) return;
+    starts_ = arena.NewSpan<std::uint32_t>(text.size() + 1);
+    std::size_t count = 0;
     for (std::size_t at = 0; at < text.size();) {
-      starts_.push_back(at);
+      starts_[count++] = static_cast<std::uint32_t>(at);
       (void)DecodeUtf8(text, &at);
     }
-    starts_.push_back(text.size());
+    starts_[count] = static_cast<std::uint32_t>(text.size());
+    size_ = static_cast<std::int64_t>(count);
   }
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] std::string_view Slice(std::int64_t from, std::int64_t to) const {
-    return text_.substr(starts_[from], starts_[to] - starts_[from]);
+    return text_.substr(Start(from), Start(to) - Start(from));
   }
 
  private:
+  [[nodiscard]] std::size_t Start(std::int64_t point) const {
+    return starts_.empty() ? static_cast<std::size_t>(point) : starts_[point];
+  }
+
   std::string_view text_;
-  std::vector<std::size_t> starts_;
+  std::int64_t size_;
+  std::span<std::uint32_t> starts_;
 };
 
 Value CharAt(Arena& arena, Args args) {
-  const Points points(args[0].AsText());
+  const Points points(arena, args[0].AsText());
   const std::int64_t index = args[1].AsInt();
   if (index < 0 || index > points.size()) return OutOfRange(arena, index);
   if (index == points.size()) return Value::String("");
@@ -48,8 +58,8 @@ Value CharAt(Arena& arena, Args args) {
 }
 
 Value IndexOfString(Arena& arena, Args args) {
-  const Points points(args[0].AsText());
-  const Points wanted(args[1].AsText());
+  const Points points(arena, args[0].AsText());
+  const Points wanted(arena, args[1].AsText());
   const std::int64_t offset = args.size() == 3 ? args[2].AsInt() : 0;
   if (offset < 0) return OutOfRange(arena, offset);
   if (wanted.size() == 0) return Value::Int(std::min(offset, points.size()));
@@ -60,8 +70,8 @@ Value IndexOfString(Arena& arena, Args args) {
 }
 
 Value LastIndexOfString(Arena& arena, Args args) {
-  const Points points(args[0].AsText());
-  const Points wanted(args[1].AsText());
+  const Points points(arena, args[0].AsText());
+  const Points wanted(arena, args[1].AsText());
   std::int64_t offset = points.size() - 1;
   if (args.size() == 2) {
     if (wanted.size() == 0) return Value::Int(points.size());
@@ -149,7 +159,7 @@ Value Split(Arena& arena, Args args) {
 }
 
 Value Substring(Arena& arena, Args args) {
-  const Points points(args[0].AsText());
+  const Points points(arena, args[0].AsText());
   const std::int64_t start = args[1].AsInt();
   const std::int64_t end = args.size() == 3 ? args[2].AsInt() : points.size();
   if (args.size() == 3 && start > end) {
@@ -212,7 +222,7 @@ Value Join(Arena& arena, Args args) {
 }
 
 Value Reverse(Arena& arena, Args args) {
-  const Points points(args[0].AsText());
+  const Points points(arena, args[0].AsText());
   std::string out;
   for (std::int64_t i = points.size(); i > 0; --i) out += points.Slice(i - 1, i);
   return MakeString(arena, out);
