@@ -150,6 +150,10 @@ std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs) {
     needs.problem_claims.push_back(std::move(wanted));
     needs.problem_key += fmt::format("{}\n{}\n", entry.name, claim->spec_id);
   }
+  needs.volumes = VolumeNeeds(state_, *pod);
+  if (!needs.volumes.refusal().empty()) {
+    return PodReason(nodes, needs.volumes.refusal(), Rejector::kVolumes);
+  }
   needs.mapped = MappedResources(*pod, state_.inventory, state_.names.resources);
   needs.rules.emplace(state_, *pod);
   return std::nullopt;
@@ -191,6 +195,7 @@ bool Cycle::Passes(Needs& needs, const NodeInfo& node, NodeIndex index,
   if (!HasRoom(pod, node, VariantFor(needs, node).delegated, nominated.amounts, nominated.pods)) {
     return false;
   }
+  if (!needs.volumes.Judge(node).empty()) return false;
   if (!needs.rules->empty() && needs.rules->Judge(node) != nullptr) return false;
   if (needs.binding_failed) return false;
   return std::ranges::all_of(needs.allocated, [&node](const state::ClaimPtr& claim) {
@@ -388,6 +393,10 @@ void Cycle::DiagnoseNode(Needs& needs, NodeIndex index, Unplaced& unplaced,
     if (reasons.empty()) reasons.push_back({"Too many pods", Rejector::kResources, true});
     for (const NodeReason& reason : reasons) diagnosis.AddNode(reason.text, reason.rejector);
     if (reasons.front().preemptable) diagnosis.preemptable.push_back(index);
+    return;
+  }
+  if (const std::string_view reason = needs.volumes.Judge(node); !reason.empty()) {
+    diagnosis.AddNode(reason, Rejector::kVolumes);
     return;
   }
   if (const NodeReason* reason = needs.rules->Judge(node)) {

@@ -18,6 +18,7 @@
 #include "scheduler/problem_cache.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/topology.h"
+#include "scheduler/volumes.h"
 #include "state/cluster_state.h"
 
 namespace drachma::scheduler {
@@ -90,6 +91,7 @@ struct Needs {
   std::vector<api::ResourceClaim> problem_claims;  // to_allocate under the pod's names for them
   std::string problem_key;
   std::vector<MappedResource> mapped;
+  VolumeNeeds volumes;
   std::optional<TopologyRules> rules;
   std::deque<Variant> variants;
 };

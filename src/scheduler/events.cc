@@ -73,6 +73,11 @@ void Scheduler::Impl::OnChange(Part part, const Change& change) {
       Wake({Rejector::kPodAffinity},
            [](const state::PodView& pod) { return pod.has_pod_affinity; });
       break;
+    case Part::kVolumeClaim:
+    case Part::kVolume:
+    case Part::kStorageClass:
+      Wake({Rejector::kVolumes}, IsAnything);
+      break;
   }
   SchedulePump();
 }
@@ -116,7 +121,8 @@ void Scheduler::Impl::PodLeft(const Value& pod) {
   const std::string_view node_name = pod["spec"]["nodeName"].AsString();
   const state::NodeIndex* node = state_.nodes.Find(node_name);
   if (node == nullptr) return;
-  Wake({Rejector::kPorts, Rejector::kResources, Rejector::kSpread, Rejector::kPodAffinity},
+  Wake({Rejector::kPorts, Rejector::kResources, Rejector::kSpread, Rejector::kPodAffinity,
+        Rejector::kVolumes},
        [this, node = *node](const state::PodView& waiting) {
          return waiting.has_pod_affinity || waiting.has_topology_spread ||
                 state_.nodes.PlacementOf(waiting, node) == state::Placement::kFits;
@@ -134,7 +140,7 @@ void Scheduler::Impl::OnNode(const Change& change) {
   }
   const state::NodeIndex index = *state_.nodes.Find(client::NameOf(change.object));
   Wake({Rejector::kPlacement, Rejector::kPorts, Rejector::kResources, Rejector::kSpread,
-        Rejector::kPodAffinity, Rejector::kDevices, Rejector::kClaimNode},
+        Rejector::kPodAffinity, Rejector::kDevices, Rejector::kClaimNode, Rejector::kVolumes},
        [this, index](const state::PodView& pod) {
          return state_.nodes.PlacementOf(pod, index) == state::Placement::kFits &&
                 FitsEmptyNode(pod, state_.nodes.At(index));

@@ -265,9 +265,9 @@ void Scheduler::Impl::Refuse(std::unique_ptr<QueuedPod> queued, Unplaced unplace
 // Equal for pods of which one is refused exactly when the other is; empty when other pods, or
 // claims of its own, have a say.
 std::string Scheduler::Impl::RefusalKey(const state::PodView& pod) const {
-  if (!pod.host_ports.empty() || pod.has_pod_affinity || pod.has_topology_spread ||
-      state_.nodes.anti_affinity_pods() > 0 || !pod.nominated_node.empty() ||
-      nominations_.Find(pod.uid) != nullptr) {
+  if (!pod.volume_claims.empty() || !pod.host_ports.empty() || pod.has_pod_affinity ||
+      pod.has_topology_spread || state_.nodes.anti_affinity_pods() > 0 ||
+      !pod.nominated_node.empty() || nominations_.Find(pod.uid) != nullptr) {
     return {};
   }
   std::string key =

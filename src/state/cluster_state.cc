@@ -40,6 +40,12 @@ void ClusterState::Put(Part part, const Value& object) {
       namespaces_.insert_or_assign(std::string(client::NameOf(object)),
                                    object["metadata"]["labels"]);
       return;
+    case Part::kVolumeClaim:
+      return volumes.claims.Put(object);
+    case Part::kVolume:
+      return volumes.volumes.Put(object);
+    case Part::kStorageClass:
+      return volumes.classes.Put(object);
   }
 }
 
@@ -72,6 +78,12 @@ void ClusterState::Remove(Part part, const Value& object) {
     case Part::kNamespace:
       namespaces_.erase(std::string(name));
       return;
+    case Part::kVolumeClaim:
+      return volumes.claims.Remove(object);
+    case Part::kVolume:
+      return volumes.volumes.Remove(object);
+    case Part::kStorageClass:
+      return volumes.classes.Remove(object);
   }
 }
 

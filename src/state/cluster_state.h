@@ -11,11 +11,23 @@
 #include "state/claim_table.h"
 #include "state/node_table.h"
 #include "state/pod_view.h"
+#include "state/volume_table.h"
 
 namespace drachma::state {
 
 // The kinds of objects that the view is made of.
-enum class Part : std::uint8_t { kPod, kNode, kClaim, kSlice, kClass, kTaintRule, kNamespace };
+enum class Part : std::uint8_t {
+  kPod,
+  kNode,
+  kClaim,
+  kSlice,
+  kClass,
+  kTaintRule,
+  kNamespace,
+  kVolumeClaim,
+  kVolume,
+  kStorageClass,
+};
 
 // One view of the cluster: nodes with their pods, devices and who holds them. Filled by informers
 // (Follower) or from lists; read by the scheduler, explanations and commands. What is read within
@@ -59,6 +71,7 @@ class ClusterState {
   allocator::Inventory inventory;
   NodeTable nodes{names};
   ClaimTable claims{names, inventory};
+  VolumeTable volumes;
 
  private:
   void PutPod(const json::Value& pod);

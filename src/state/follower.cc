@@ -21,6 +21,9 @@ const Source kSources[] = {
     {Part::kSlice, client::resources::kResourceSlices, true},
     {Part::kTaintRule, client::resources::kDeviceTaintRules, true},
     {Part::kClaim, client::resources::kResourceClaims, true},
+    {Part::kStorageClass, kStorageClasses, true},
+    {Part::kVolume, kVolumes, true},
+    {Part::kVolumeClaim, kVolumeClaims, true},
     {Part::kPod, client::resources::kPods, false},
 };
 

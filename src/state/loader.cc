@@ -18,13 +18,16 @@ struct Source {
 };
 
 // Nodes before what names them.
-const std::array<Source, 7> kSources = {{
+const std::array<Source, 10> kSources = {{
     {Part::kNamespace, client::resources::kNamespaces, "Namespace"},
     {Part::kNode, client::resources::kNodes, "Node"},
     {Part::kClass, client::resources::kDeviceClasses, "DeviceClass"},
     {Part::kSlice, client::resources::kResourceSlices, "ResourceSlice"},
     {Part::kTaintRule, client::resources::kDeviceTaintRules, "DeviceTaintRule"},
     {Part::kClaim, client::resources::kResourceClaims, "ResourceClaim"},
+    {Part::kStorageClass, kStorageClasses, "StorageClass"},
+    {Part::kVolume, kVolumes, "PersistentVolume"},
+    {Part::kVolumeClaim, kVolumeClaims, "PersistentVolumeClaim"},
     {Part::kPod, client::resources::kPods, "Pod"},
 }};
 

@@ -40,6 +40,21 @@ std::vector<PodClaim> ReadClaims(const Value& pod) {
   return claims;
 }
 
+std::vector<VolumeClaimUse> ReadVolumeClaims(const Value& pod) {
+  std::vector<VolumeClaimUse> uses;
+  for (const Value& volume : pod["spec"]["volumes"].Items()) {
+    if (volume.Has("persistentVolumeClaim")) {
+      uses.push_back(
+          {.claim_name = std::string(volume["persistentVolumeClaim"]["claimName"].AsString())});
+    } else if (volume.Has("ephemeral")) {
+      std::string name(pod["metadata"]["name"].AsString());
+      name.append("-").append(volume["name"].AsString());
+      uses.push_back({.claim_name = std::move(name), .ephemeral = true});
+    }
+  }
+  return uses;
+}
+
 std::string PlacementText(const Value& spec) {
   std::string text(spec["nodeName"].AsString());
   for (const Value* part :
@@ -92,6 +107,7 @@ PodPtr ReadPod(Value pod, Names& names) {
   ReadHostPorts(spec["containers"], view->host_ports);
   ReadHostPorts(spec["initContainers"], view->host_ports);
   view->claims = ReadClaims(pod);
+  view->volume_claims = ReadVolumeClaims(pod);
   view->placement_id = names.texts.IdOf(PlacementText(spec));
   view->object = std::move(pod);
   return view;

@@ -49,6 +49,12 @@ struct PodClaim {
   bool needed = true;  // false: the status says that no claim is needed
 };
 
+// A volume of a pod that is a PersistentVolumeClaim.
+struct VolumeClaimUse {
+  std::string claim_name;
+  bool ephemeral = false;  // made for the pod, of which its name begins
+};
+
 // A pod as the scheduler reasons about it, read once per revision.
 struct PodView {
   json::Value object;
@@ -72,6 +78,7 @@ struct PodView {
   ScoredAmounts scored;
   std::vector<HostPort> host_ports;
   std::vector<PodClaim> claims;
+  std::vector<VolumeClaimUse> volume_claims;
   // Equal for pods that the same nodes suit as far as names, labels and taints tell: node name,
   // selector, affinity, tolerations.
   std::uint64_t placement_id = 0;
