@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Our scheduler, controllers and simulated nodes against a real etcd and kube-apiserver 1.37.2: the
-# quickstart must end with three running pods that hold three different GPUs.
+# quickstart must end with three running pods that hold three different GPUs, and devices must be
+# shared, taken by extended resources, tainted and given back.
 # usage: run.sh PATH_TO_DRACHMA      Ends with 'N passed, N failed'.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,13 +9,14 @@ root=$(cd "$here/../../.." && pwd)
 drachma=$(realpath "${1:-$root/build/release/drachma}")
 # shellcheck source=../kubernetes/control_plane.sh
 . "$here/../kubernetes/control_plane.sh"
+# shellcheck source=../kubernetes/checks.sh
+. "$here/../kubernetes/checks.sh"
+# shellcheck source=../kubernetes/scenarios.sh
+. "$here/../kubernetes/scenarios.sh"
 "$here/../kubernetes/build.sh" kubectl etcd kube-apiserver || exit 1
 
 work=$(mktemp -d)
 export KUBECONFIG=$work/up/kubeconfig
-kubectl=$upstream_bin/kubectl
-passed=0
-failed=0
 roles=()
 
 finish() {
@@ -25,38 +27,6 @@ finish() {
 }
 trap finish EXIT
 
-# check NAME COMMAND…: COMMAND must succeed.
-check() {
-  local name=$1
-  shift
-  if "$@" >"$work/out" 2>&1; then
-    passed=$((passed + 1))
-    echo "ok   $name"
-  else
-    failed=$((failed + 1))
-    echo "FAIL $name"
-    cat "$work/out"
-  fi
-}
-
-# claims_of STATE: how many claims are in that state.
-claims_of() { "$kubectl" get resourceclaims --no-headers 2>/dev/null | grep -c " $1 "; }
-eventually() {  # eventually COMMAND…: within a minute
-  for _ in $(seq 300); do
-    "$@" && return 0
-    sleep 0.2
-  done
-  return 1
-}
-three_claims() { [ "$(claims_of allocated,reserved)" = 3 ]; }
-one_claim() { [ "$(claims_of allocated,reserved)" = 1 ] && [ "$("$kubectl" get resourceclaims --no-headers | wc -l)" = 1 ]; }
-distinct_devices() {
-  local devices
-  devices=$("$kubectl" get resourceclaims -o jsonpath='{range .items[*]}{.status.allocation.devices.results[0].pool}/{.status.allocation.devices.results[0].device}{"\n"}{end}')
-  [ "$(sort -u <<<"$devices" | wc -l)" = 3 ]
-}
-nothing_left() { [ -z "$("$kubectl" get pods,resourceclaims --no-headers 2>/dev/null)" ]; }
-
 start_upstream "$work/up" || { failed=1; echo "0 passed, 1 failed"; exit 1; }
 for role in controllers scheduler "node --fleet default"; do
   # shellcheck disable=SC2086
@@ -64,15 +34,14 @@ for role in controllers scheduler "node --fleet default"; do
   roles+=($!)
 done
 
-check "the quickstart is accepted" "$kubectl" apply -f "$root/examples/quickstart.yaml"
-check "the rollout completes" "$kubectl" rollout status deployment/training --timeout 60s
-check "three claims are allocated and reserved" eventually three_claims
-check "the devices are pairwise different" distinct_devices
-deployment=$("$kubectl" get deployments -o name | head -n 1)
-check "scaling down is accepted" "$kubectl" scale "$deployment" --replicas 1
-check "the claims of the other pods are gone" eventually one_claim
-check "deleting is accepted" "$kubectl" delete -f "$root/examples/quickstart.yaml" --wait=false
-check "nothing is left" eventually nothing_left
+quickstart "our roles"
+scaling
+check "pods with devices of all kinds" k apply -f "$scenarios/devices.yaml"
+sharing
+extended
+tainting
+check "a namespace goes away with all that is in it" k delete namespace devices --timeout 90s
+eventually "no claim is left" number 0 resourceclaims -A
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
