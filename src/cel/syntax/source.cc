@@ -7,6 +7,7 @@ namespace drachma::cel {
 namespace {
 
 constexpr std::size_t kSnippetBytesMax = 16384;  // longer lines are not shown (cel-go)
+constexpr std::size_t kStride = 64;              // bytes between two entries of points_at_
 constexpr std::string_view kWideDot = "\uff0e";
 constexpr std::string_view kWideCaret = "\uff3e";
 
@@ -43,6 +44,19 @@ Source::Source(std::string_view text) : text_(ToValidUtf8(text)) {
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (text_[i] == '\n') line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
   }
+  if (code_points_ == text_.size()) return;
+  std::size_t points = 0;
+  for (std::size_t at = 0; at <= text_.size(); at += kStride) {
+    points_at_.push_back(static_cast<std::uint32_t>(points));
+    points += CountCodePoints(std::string_view(text_).substr(at, kStride));
+  }
+}
+
+std::size_t Source::PointsBefore(std::size_t offset) const {
+  if (points_at_.empty()) return offset;
+  const std::size_t entry = offset / kStride;
+  const std::size_t begin = entry * kStride;
+  return points_at_[entry] + CountCodePoints(std::string_view(text_).substr(begin, offset - begin));
 }
 
 Location Source::LocationOf(std::size_t offset) const {
@@ -50,7 +64,7 @@ Location Source::LocationOf(std::size_t offset) const {
   const int line = static_cast<int>(next - line_starts_.begin()) + 1;
   const std::size_t start = line == 1 ? 0 : line_starts_[line - 2];
   const std::size_t end = std::min(offset, text_.size());
-  std::size_t column = CountCodePoints(std::string_view(text_).substr(start, end - start));
+  std::size_t column = PointsBefore(end) - PointsBefore(start);
   if (offset > text_.size()) column += offset - text_.size();
   return {.line = line, .column = static_cast<int>(column)};
 }
