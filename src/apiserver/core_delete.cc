@@ -148,6 +148,7 @@ Grace StartGrace(json::Value& object, const json::Value& options, Time now) {
 
 Plan PlanFor(const Kind& kind, json::Value object, const json::Value& options, Time now) {
   const bool graceful = kind.info().Has(api::kGracefulDelete);
+  const json::Value before = object;
   Grace grace = Grace::kNone;
   if (graceful) {
     grace = StartGrace(object, options, now);
@@ -163,7 +164,9 @@ Plan PlanFor(const Kind& kind, json::Value object, const json::Value& options, T
   if (!finalizers) return {.action = Plan::Action::kRemove, .object = std::move(object)};
   const Result<Time> already = ParseTime(object["metadata"]["deletionTimestamp"].AsString());
   MarkDeleting(object, already && *already <= now ? *already : now, 0);
-  return {.action = Plan::Action::kUpdate, .object = std::move(object)};
+  // Deleting again what waits for its finalizers is no change: nothing is stored, nobody is told.
+  return {.action = object == before ? Plan::Action::kNothing : Plan::Action::kUpdate,
+          .object = std::move(object)};
 }
 
 // Namespaces end by their own finalizers (spec.finalizers), which the namespace controller clears.

@@ -196,6 +196,14 @@ TEST_F(ServerTest, NewFinalizersOfADeletedObjectAreRefused) {
   EXPECT_EQ(more.error().code, Code::kInvalid);
 }
 
+TEST_F(ServerTest, DeletingAgainWhatWaitsForItsFinalizersChangesNothing) {
+  ASSERT_TRUE(Create(kConfigMaps, R"({"metadata":{"name":"a","finalizers":["x.io/f"]}})"));
+  ASSERT_TRUE(Delete(kConfigMaps, "a"));
+  const std::string once = json::Write(Get(kConfigMaps, "a").value());
+  ASSERT_TRUE(Delete(kConfigMaps, "a"));
+  EXPECT_EQ(json::Write(Get(kConfigMaps, "a").value()), once);
+}
+
 TEST_F(ServerTest, ForegroundDeletionLeavesItsFinalizer) {
   ASSERT_TRUE(Create(kConfigMaps, R"({"metadata":{"name":"a"}})"));
   const auto deleted = Delete(kConfigMaps, "a", R"({"propagationPolicy":"Foreground"})");
