@@ -18,7 +18,11 @@ bool IsPod(const AdmissionRequest& request) {
 // admission.NewForbidden: names the object, or what its generated name will begin with.
 std::unexpected<Error> Refuse(const AdmissionRequest& request, std::string why) {
   std::string name = request.name;
-  if (name.empty()) name = request.object.At({"metadata", "name"}).AsString();
+  // Names are generated after these plugins.
+  for (const char* field : {"name", "generateName"}) {
+    if (name.empty()) name = request.object.At({"metadata", field}).AsString();
+  }
+  if (name.empty()) name = "Unknown";
   return std::unexpected(ForbiddenError(request.group, request.resource, name, why));
 }
 

@@ -34,6 +34,19 @@ json::Value KubernetesService() {
                                                                 {"targetPort", 6443}})})}})}});
 }
 
+// Since when the use of legacy tokens is noted: the controller manager's cleaner of such tokens
+// waits for it.
+json::Value LegacyTokenTracking(Time now) {
+  constexpr std::size_t kDate = 10;  // "2006-01-02"
+  return json::Value::Object(
+      {{"kind", "ConfigMap"},
+       {"apiVersion", "v1"},
+       {"metadata",
+        json::Value::Object({{"name", "kube-apiserver-legacy-service-account-token-tracking"},
+                             {"namespace", "kube-system"}})},
+       {"data", json::Value::Object({{"since", FormatTime(now).substr(0, kDate)}})}});
+}
+
 // Takes the way of a create through decoding, defaults and the kind's own rules.
 Status CreateMissing(Core& core, const json::Value& object) {
   const std::string_view api_version = object["apiVersion"].AsString();
@@ -80,6 +93,7 @@ Status Bootstrap(Core& core) {
     DRA_TRY(CreateMissing(core, object));
   }
   DRA_TRY(CreateMissing(core, KubernetesService()));
+  DRA_TRY(CreateMissing(core, LegacyTokenTracking(core.Now())));
   core.store().Flush();
   return {};
 }
