@@ -236,4 +236,21 @@ void KindTable::Remove(std::string_view group, std::string_view plural) {
   });
 }
 
+void KindTable::Restrict(const std::function<bool(const Kind&, std::string_view version)>& served) {
+  // A kind of fewer versions and what it refers to.
+  struct Restricted {
+    api::KindInfo info;
+    KindPtr kind;
+  };
+  for (KindPtr& kind : all_) {
+    auto restricted = std::make_shared<Restricted>(Restricted{kind->info(), nullptr});
+    std::erase_if(restricted->info.versions,
+                  [&](const api::VersionInfo& version) { return !served(*kind, version.version); });
+    if (restricted->info.versions.size() == kind->info().versions.size()) continue;
+    restricted->kind = MakeBuiltInKind(restricted->info);
+    kind = KindPtr(restricted, restricted->kind.get());
+  }
+  std::erase_if(all_, [](const KindPtr& kind) { return kind->info().versions.empty(); });
+}
+
 }  // namespace drachma::apiserver

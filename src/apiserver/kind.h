@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -100,6 +101,8 @@ class KindTable {
   // Adds a custom kind, replacing one of the same group and plural.
   void Put(KindPtr kind);
   void Remove(std::string_view group, std::string_view plural);
+  // Keeps only the versions of built-in kinds that `served` is true for, and no kind without any.
+  void Restrict(const std::function<bool(const Kind&, std::string_view version)>& served);
 
  private:
   std::vector<KindPtr> all_;

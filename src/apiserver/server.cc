@@ -19,6 +19,7 @@
 #include "apiserver/local_client.h"
 #include "apiserver/node_authorizer.h"
 #include "apiserver/rbac.h"
+#include "apiserver/runtime_config.h"
 #include "apiserver/service_account_tokens.h"
 #include "apiserver/subresources.h"
 #include "apiserver/webhooks.h"
@@ -91,6 +92,7 @@ class Server::Impl {
                                                  .webhooks = options_.webhooks,
                                                  .authorizers = options_.authorizers,
                                                  .seed = options_.seed});
+    DRA_TRY(ApplyRuntimeConfig(options_.runtime_config, core_->kinds()));
     const Time now = executor().clock().Now();
     std::optional<ServerKeys> keys;
     if (!options_.listen.empty()) {

@@ -35,6 +35,8 @@ struct Options {
 
   // Upstream's feature gates that differ from their defaults.
   std::map<std::string, bool> feature_gates;
+  // Upstream's --runtime-config, see runtime_config.h; empty: every version is served.
+  std::string runtime_config;
   // Upstream's --enable-admission-plugins and --disable-admission-plugins.
   std::vector<std::string> enable_admission;
   std::vector<std::string> disable_admission;

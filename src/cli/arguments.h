@@ -38,6 +38,7 @@ struct UpArguments {
   std::vector<std::string> enable_admission;
   std::vector<std::string> disable_admission;
   std::string token_auth_file;
+  std::string runtime_config;
   std::string audit_log_path;
   std::string audit_policy_file;
 };

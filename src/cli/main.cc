@@ -105,6 +105,10 @@ void AddUp(CLI::App& app, Run& run) {
       ->delimiter(',');
   command->add_option("--token-auth-file", arguments->token_auth_file, "Bearer tokens and users")
       ->type_name("FILE");
+  command
+      ->add_option("--runtime-config", arguments->runtime_config,
+                   "API versions to switch off: resource.k8s.io/v1beta1=false,api/alpha=false")
+      ->type_name("APIS");
   command->add_option("--audit-log-path", arguments->audit_log_path,
                       "Record the requests to the API server there, a line of JSON each; - is the "
                       "standard output")

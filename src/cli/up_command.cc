@@ -34,6 +34,7 @@ Result<cluster::UpOptions> OptionsOf(const UpArguments& arguments) {
                              .enable_admission = arguments.enable_admission,
                              .disable_admission = arguments.disable_admission,
                              .token_auth_file = arguments.token_auth_file,
+                             .runtime_config = arguments.runtime_config,
                              .audit_log_path = arguments.audit_log_path,
                              .audit_policy_file = arguments.audit_policy_file,
                              .seed = arguments.plane.seed};

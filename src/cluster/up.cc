@@ -108,6 +108,7 @@ class Cluster::Impl {
                               .kubeconfig = options_.kubeconfig,
                               .seed = options_.seed,
                               .feature_gates = options_.feature_gates,
+                              .runtime_config = options_.runtime_config,
                               .enable_admission = options_.enable_admission,
                               .disable_admission = options_.disable_admission,
                               .token_auth_file = options_.token_auth_file,

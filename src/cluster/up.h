@@ -35,6 +35,7 @@ struct UpOptions {
   std::vector<std::string> enable_admission;
   std::vector<std::string> disable_admission;
   std::string token_auth_file;
+  std::string runtime_config;  // upstream's --runtime-config
   // The API server's record of requests: where, and the policy that says which.
   std::string audit_log_path;
   std::string audit_policy_file;
