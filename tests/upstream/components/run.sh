@@ -125,7 +125,7 @@ quota() {
   check "one claim is deleted" k delete "$(k get resourceclaims -n limited -o name | head -n 1)" -n limited
   eventually "the use is computed again" field 1 '{.status.used.count/resourceclaims\.resource\.k8s\.io}' quota/claims -n limited
   eventually "and that of the class" field 1 \
-    '{.status.used.gpu\.nvidia\.com\.deviceclass\.resource\.k8s\.io/devices}' quota/claims -n limited
+    '{.status.used.gpu\.example\.com\.deviceclass\.resource\.k8s\.io/devices}' quota/claims -n limited
 }
 
 custom_resources() {
