@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "allocator/best_fit.h"
+#include "allocator/might_fit.h"
 #include "allocator/prepare.h"
+#include "allocator/quick.h"
 #include "allocator/result.h"
 #include "allocator/search.h"
 
@@ -55,10 +57,16 @@ std::variant<Fit, Misfit, Failure> WithoutSolution(const Attempt& attempt, Found
   return Misfit{};
 }
 
+std::variant<Fit, Misfit, Failure> FromPicks(const Solution& solution, Random& random) {
+  auto results = BuildResults(solution, random);
+  if (!results) return Failure{.message = std::move(results).error().message};
+  return Fit{.results = std::move(*results)};
+}
+
 std::variant<Fit, Misfit, Failure> Solve(Attempt& attempt, Random& random, std::uint64_t& work) {
   auto demands = PrepareDemands(attempt);
   if (!demands) return Failure{.message = std::move(demands).error()};
-  Search search(attempt, std::move(*demands));
+  Search search(attempt, *demands);
   const Found found = search.Run();
   work = search.work();
   if (found != Found::kYes) return WithoutSolution(attempt, found);
@@ -66,10 +74,15 @@ std::variant<Fit, Misfit, Failure> Solve(Attempt& attempt, Random& random, std::
   if (attempt.problem().table->options.order == DeviceOrder::kBestFit) {
     cost = PreferBestFit(attempt, search, work);
   }
-  auto results = BuildResults(attempt, search.alternatives(), random);
-  if (!results) return Failure{.message = std::move(results).error().message};
-  return Fit{
-      .results = std::move(*results), .cost = cost, .alternatives = search.TakeAlternatives()};
+  auto outcome = FromPicks({.problem = attempt.problem(),
+                            .view = attempt.view(),
+                            .node = attempt.node(),
+                            .picks = attempt.picks(),
+                            .alternatives = search.alternatives(),
+                            .attempt = &attempt},
+                           random);
+  if (auto* fit = std::get_if<Fit>(&outcome)) fit->cost = cost;
+  return outcome;
 }
 
 }  // namespace
@@ -80,12 +93,23 @@ Outcome Allocate(const Problem& problem, NodeIndex node, const Overlay& overlay,
     return {.value = Failure{.message = "the problem is older than the selectors it refers to"},
             .faults = {}};
   }
-  Attempt attempt(impl, node, overlay);
-  Outcome outcome{.value = Misfit{}, .faults = {}};
-  if (!attempt.view().fault.empty()) {
-    outcome.value = Failure{.message = attempt.view().fault};
-    return outcome;
+  const NodeView& view = impl.table->ViewOf(node);
+  if (!view.fault.empty()) return {.value = Failure{.message = view.fault}, .faults = {}};
+  if (impl.simple && overlay.empty()) {
+    Quick quick(impl, view);
+    if (quick.Solve()) {
+      return {.value = FromPicks({.problem = impl,
+                                  .view = view,
+                                  .node = impl.table->nodes[node].node,
+                                  .picks = quick.picks(),
+                                  .alternatives = {}},
+                                 random),
+              .faults = {}};
+    }
   }
+  if (!MayNotMisfit(impl, view, overlay.empty())) return {.value = Misfit{}, .faults = {}};
+  Outcome outcome{.value = Misfit{}, .faults = {}};
+  Attempt attempt(impl, node, overlay);
   outcome.value = Solve(attempt, random, outcome.work);
   outcome.faults = FaultsOf(attempt);
   return outcome;

@@ -200,6 +200,9 @@ TEST(MightFit, CountsFreeDevicesOnly) {
   const Problem problem(host.inventory, {ClaimOf("claim", One(2))});
   EXPECT_TRUE(MightFit(problem, host.node, {}));
   host.inventory.SetUsage("a", "ns/a", {.devices = {{"gpu.example.com", "pool", "gpu-0"}}});
+  // A selector that nobody evaluated yet may fail, which Allocate would report.
+  EXPECT_TRUE(MightFit(problem, host.node, {}));
+  EXPECT_EQ(Text(Allocate(problem, host.node, {}, host.random)), "misfit");
   EXPECT_FALSE(MightFit(problem, host.node, {}));
   Overlay overlay;
   overlay.Release("a");

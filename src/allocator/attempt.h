@@ -6,6 +6,7 @@
 #include <map>
 #include <memory_resource>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,13 @@ struct GroupState {
   void Add(const std::vector<std::string>& others);
 };
 
+// How many devices a plan takes on this node.
+struct Demand {
+  std::int64_t devices = 0;
+  std::vector<std::uint32_t> all;  // positions, for mode All
+};
+using Demands = std::pmr::vector<Demand>;  // by plan
+
 class Attempt {
  public:
   Attempt(const Problem::Impl& problem, NodeIndex node, const Overlay& overlay);
@@ -55,6 +63,8 @@ class Attempt {
   [[nodiscard]] const NodeView& view() const { return view_; }
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const RequestPlan& plan(std::uint32_t index) const { return problem_.plans[index]; }
+  // Memory that lives as long as the attempt.
+  [[nodiscard]] std::pmr::memory_resource* arena() { return &arena_; }
   [[nodiscard]] const std::string& error() const { return error_; }
   void set_error(std::string error) { error_ = std::move(error); }
 
@@ -140,7 +150,12 @@ class Attempt {
   };
 
   void ApplyOverlay(const Overlay& overlay);
+  void Suppose(const api::DeviceResult& result);
   void SetBaseUsage(std::uint32_t position, UsageSum usage);
+  [[nodiscard]] std::vector<std::uint32_t> PositionsOf(const Pool* pool,
+                                                       std::string_view device) const;
+  // Whether somebody has the device before the search; also for devices of other nodes.
+  [[nodiscard]] bool AllocatedBefore(const Slice& slice, std::size_t device) const;
   [[nodiscard]] bool CountersFit(std::uint32_t pool, std::span<const CounterUse> uses);
   [[nodiscard]] bool TakeGroups(std::uint32_t position, std::uint32_t pool, Undo& undo);
   void Rollback(const RequestPlan& plan, std::uint32_t position, Undo& undo);
@@ -178,7 +193,11 @@ class Attempt {
   std::pmr::vector<Pick> picks_{&arena_};
   std::pmr::vector<Undo> undo_{&arena_};  // by pick
   std::pmr::vector<std::size_t> results_{&arena_};
-  std::map<std::uint32_t, UsageSum> overrides_;  // of an overlay
+  // Of an overlay: released claims, devices with other usage, and devices taken that this node does
+  // not reach.
+  std::vector<std::uint32_t> released_;
+  std::map<std::uint32_t, UsageSum> overrides_;
+  std::set<std::pair<const Pool*, std::string>> elsewhere_;
   mutable std::map<std::uint32_t, UsageSum> usage_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Consumption> consumption_;
   std::map<std::uint32_t, Capacities> capacities_;

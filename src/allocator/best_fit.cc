@@ -29,11 +29,12 @@ class BestFit {
   double Choose(std::uint64_t& work) {
     attempt_.TakeBackTo(0);
     const Problem::Impl& problem = attempt_.problem();
-    const auto alternatives = search_.alternatives();
+    const Alternatives& alternatives = search_.alternatives();
     for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
       const auto& requests = problem.plans_by_claim[c].requests;
       for (std::uint32_t r = 0; r < requests.size(); ++r) {
-        const auto chosen = static_cast<std::size_t>(std::max(alternatives[c][r], 0));
+        const auto chosen = static_cast<std::size_t>(
+            std::max(alternatives[problem.plans_by_claim[c].first_request + r], 0));
         ChooseFor({.claim = c, .request = r, .plan = requests[r].plans[chosen], .chosen = true},
                   alternatives, work);
       }
@@ -43,8 +44,6 @@ class BestFit {
   }
 
  private:
-  using Alternatives = std::vector<std::vector<int>>;
-
   void ChooseFor(Place place, const Alternatives& alternatives, std::uint64_t& work) {
     const Demand& demand = search_.demands()[place.plan];
     for (; place.device < demand.devices; ++place.device) {
@@ -156,9 +155,9 @@ class BestFit {
           for (const CounterUse& own : uses) {
             lost |= own.counter == use.counter && own.amount + use.amount > free;
           }
-          const Amount all = attempt_.view().pools[pool]->counters[use.counter];
-          if (all > 0) {
-            size = std::max(size, static_cast<double>(use.amount) / static_cast<double>(all));
+          const Amount& all = attempt_.view().pools[pool]->counters[use.counter];
+          if (all.IsPositive()) {
+            size = std::max(size, use.amount.ToDouble() / all.ToDouble());
           }
         }
         // The fourth power puts one whole device before any number of its small parts.
@@ -175,13 +174,13 @@ class BestFit {
     for (const std::uint32_t candidate : candidates) {
       for (const auto& [name, capacity] : attempt_.CapacitiesOf(candidate)) {
         double& most = largest[name];
-        most = std::max(most, static_cast<double>(capacity.value.Nano()));
+        most = std::max(most, Amount::Of(capacity.value).ToDouble());
       }
     }
     double slack = 0;
     std::size_t index = 0;
     for (const auto& [name, capacity] : attempt_.CapacitiesOf(position)) {
-      Amount left = capacity.value.Nano();
+      Amount left = Amount::Of(capacity.value);
       if (attempt_.AllowsMultiple(position)) {
         const Consumption& consumption = attempt_.ConsumptionOf(plan, position);
         left -= consumption.amounts[index];
@@ -189,7 +188,7 @@ class BestFit {
         if (const auto found = taken.find(name); found != taken.end()) left -= found->second;
         if (const ShareState* share = attempt_.FindShare(position)) left -= share->consumed[index];
       }
-      if (largest[name] > 0) slack += static_cast<double>(left) / largest[name];
+      if (largest[name] > 0) slack += left.ToDouble() / largest[name];
       ++index;
     }
     return slack;

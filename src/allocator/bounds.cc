@@ -6,80 +6,73 @@
 #include <queue>
 #include <set>
 
+#include "allocator/flow.h"
 #include "allocator/search.h"
 
 namespace drachma::allocator {
 namespace {
 
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t kUnlimited = FlowNetwork::kUnlimited;
 // Values of an attribute that are tried one by one; with more, counting says nothing.
 constexpr std::size_t kValuesMax = 256;
 
-// Maximum flow by shortest augmenting paths; the graphs are small and the flows below a few
-// hundred.
-class FlowNetwork {
- public:
-  explicit FlowNetwork(std::size_t nodes) : edges_of_(nodes) {}
-
-  void Add(std::uint32_t from, std::uint32_t to, std::int64_t capacity) {
-    if (capacity <= 0) return;
-    edges_of_[from].push_back(static_cast<std::uint32_t>(edges_.size()));
-    edges_.push_back({to, capacity});
-    edges_of_[to].push_back(static_cast<std::uint32_t>(edges_.size()));
-    edges_.push_back({from, 0});
-  }
-
-  std::int64_t Max(std::uint32_t source, std::uint32_t sink) {
-    std::int64_t total = 0;
-    while (const std::int64_t more = Augment(source, sink)) total += more;
-    return total;
-  }
-
-  // After Max: the nodes on the source's side of a smallest cut.
-  [[nodiscard]] bool Reached(std::uint32_t node) const { return by_[node] != kUnseen; }
-
- private:
-  struct Edge {
-    std::uint32_t to;
-    std::int64_t capacity;
-  };
-  static constexpr std::uint32_t kUnseen = ~std::uint32_t{0};
-  static constexpr std::uint32_t kSource = kUnseen - 1;
-
-  std::int64_t Augment(std::uint32_t source, std::uint32_t sink) {
-    by_.assign(edges_of_.size(), kUnseen);
-    by_[source] = kSource;
-    std::vector<std::uint32_t> queue = {source};
-    for (std::size_t i = 0; i < queue.size() && by_[sink] == kUnseen; ++i) {
-      for (const std::uint32_t e : edges_of_[queue[i]]) {
-        if (edges_[e].capacity == 0 || by_[edges_[e].to] != kUnseen) continue;
-        by_[edges_[e].to] = e;
-        queue.push_back(edges_[e].to);
-      }
-    }
-    if (by_[sink] == kUnseen) return 0;
-    std::int64_t amount = kUnlimited;
-    for (std::uint32_t n = sink; n != source; n = edges_[by_[n] ^ 1].to) {
-      amount = std::min(amount, edges_[by_[n]].capacity);
-    }
-    for (std::uint32_t n = sink; n != source; n = edges_[by_[n] ^ 1].to) {
-      edges_[by_[n]].capacity -= amount;
-      edges_[by_[n] ^ 1].capacity += amount;
-    }
-    return amount;
-  }
-
-  std::vector<Edge> edges_;
-  std::vector<std::vector<std::uint32_t>> edges_of_;
-  std::vector<std::uint32_t> by_;
-};
-
 }  // namespace
 
-Bounds::Bounds(Attempt& attempt, const Kinds& kinds, const std::vector<Demand>& demands)
-    : attempt_(attempt), kinds_(kinds), demands_(demands) {}
+Bounds::Bounds(Attempt& attempt, const Kinds& kinds, const Demands& demands)
+    : attempt_(attempt),
+      kinds_(kinds),
+      demands_(demands),
+      failing_(attempt.problem().plans.size()) {
+  const std::string before = attempt.error();
+  for (std::uint32_t p = 0; p < failing_.size(); ++p) FindFailing(p);
+  attempt.set_error(before);
+}
 
-// What is still to be found. Requests with admin access compete with nobody and are left out.
+// What a look at a device comes to that does not depend on the search: a selector that fails, an
+// amount that cannot be computed, a derived attribute that cannot.
+void Bounds::FindFailing(std::uint32_t index) {
+  const RequestPlan& plan = attempt_.plan(index);
+  std::vector<std::uint32_t>& failing = failing_[index];
+  if (plan.all) {
+    // Its devices are taken in order: one that is not free ends it quietly, one that a constraint
+    // refuses ends the attempt. Devices behind the first that is not free are not reached.
+    for (const std::uint32_t position : demands_[index].all) {
+      if (plan.constraints.empty() || (!plan.admin && attempt_.BaseExclusive(position)) ||
+          !attempt_.FeaturesAllow(position) || !attempt_.TaintsTolerated(plan, position)) {
+        break;
+      }
+      failing.push_back(position);
+    }
+  } else {
+    for (const std::uint32_t position : kinds_.positions()) {
+      if (!plan.admin && attempt_.BaseExclusive(position)) continue;
+      const Verdict selectable = attempt_.Selectable(plan, position);
+      const bool fails =
+          selectable == Verdict::kError ||
+          (selectable == Verdict::kYes &&
+           (attempt_.HasCapacity(index, position, Attempt::CapacityUse::kEmpty) ==
+                Verdict::kError ||
+            (attempt_.FeaturesAllow(position) && attempt_.TaintsTolerated(plan, position) &&
+             std::ranges::any_of(plan.constraints, [&](const ConstraintUse& use) {
+               return attempt_.ValueOf(use, position) == kValueFailed;
+             }))));
+      if (fails) failing.push_back(position);
+    }
+  }
+  any_failing_ |= !failing.empty();
+}
+
+bool Bounds::MayFail(std::uint32_t index, std::uint32_t start) const {
+  const RequestPlan& plan = attempt_.plan(index);
+  if (plan.all) {
+    return !failing_[index].empty() && (plan.admin || !attempt_.Busy(failing_[index].front()));
+  }
+  return std::ranges::any_of(failing_[index], [&](std::uint32_t position) {
+    return position >= start && (plan.admin || !attempt_.Busy(position));
+  });
+}
+
+// What is still to be found, in the order of the search.
 std::vector<Bounds::Want> Bounds::Remaining(const Place& place) const {
   const Problem::Impl& problem = attempt_.problem();
   std::vector<Want> wants;
@@ -97,8 +90,11 @@ std::vector<Bounds::Want> Bounds::Remaining(const Place& place) const {
         want.devices -= place.device;
         want.start = place.start;
       }
-      if (want.devices <= 0 || problem.plans[want.plans[0]].admin) continue;
-      wants.push_back(std::move(want));
+      for (const std::uint32_t plan : want.plans) {
+        want.may_fail = want.may_fail || (any_failing_ && MayFail(plan, want.start));
+      }
+      want.competes = !problem.plans[want.plans[0]].admin;
+      if (want.devices > 0 || want.may_fail) wants.push_back(std::move(want));
     }
   }
   return wants;
@@ -135,14 +131,35 @@ bool Bounds::Usable(std::uint32_t plan_index, std::uint32_t position) {
   for (const ConstraintUse& use : plan.constraints) {
     if (!attempt_.Admits(plan.claim, use.constraint, attempt_.ValueOf(use, position))) return false;
   }
-  if (attempt_.AllowsMultiple(position) && attempt_.InShare(position)) return true;
-  const std::uint32_t pool = attempt_.view().SliceAt(position).pool;
-  for (const CounterUse& use : attempt_.UsesOf(position)) {
-    if (attempt_.Consumed(pool)[use.counter] + use.amount > attempt_.Available(pool)[use.counter]) {
-      return false;
-    }
+  return CountersAllow(position);
+}
+
+// A device that gives counters back (a negative amount, which validation refuses) makes it useless
+// to count them.
+bool Bounds::CountersCount(std::uint32_t pool) const {
+  return !attempt_.view().pools[pool]->negative_use;
+}
+
+bool Bounds::CountersAllow(std::uint32_t position) {
+  const auto uses = attempt_.UsesOf(position);
+  if (uses.empty() || (attempt_.AllowsMultiple(position) && attempt_.InShare(position))) {
+    return true;
   }
-  return true;
+  const std::uint32_t pool = attempt_.view().SliceAt(position).pool;
+  if (!CountersCount(pool)) return true;
+  if (attempt_.CountersNeedFullCheck(pool)) return false;  // a counter is in the red already
+  return std::ranges::all_of(uses, [&](const CounterUse& use) {
+    return attempt_.Consumed(pool)[use.counter] + use.amount <=
+           attempt_.Available(pool)[use.counter];
+  });
+}
+
+// Whether mode All may still get each of its devices.
+bool Bounds::AllUsable(std::uint32_t index) {
+  const RequestPlan& plan = attempt_.plan(index);
+  return std::ranges::all_of(demands_[index].all, [&](std::uint32_t position) {
+    return (plan.admin || !attempt_.Busy(position)) && Usable(index, position);
+  });
 }
 
 // How many devices of the block can be taken together at most, when `users` are the groups that
@@ -151,21 +168,20 @@ std::int64_t Bounds::BlockLimit(std::uint32_t block,
                                 const std::vector<std::uint32_t>& users) const {
   const Kinds::Block& counters = kinds_.blocks()[block];
   std::int64_t limit = kUnlimited;
+  if (!CountersCount(counters.pool)) return limit;
   for (const std::uint32_t counter : counters.counters) {
-    Amount smallest = -1;
+    std::optional<Amount> smallest;
     for (const std::uint32_t group : users) {
-      Amount taken = 0;
+      Amount taken;
       for (const CounterUse& use : attempt_.UsesOf(groups_[group].position)) {
         if (use.counter == counter) taken = use.amount;
       }
-      smallest = smallest < 0 ? taken : std::min(smallest, taken);
+      if (!smallest || taken < *smallest) smallest = std::move(taken);
     }
-    if (smallest <= 0) continue;
+    if (!smallest || !smallest->IsPositive()) continue;
     const Amount free =
         attempt_.Available(counters.pool)[counter] - attempt_.Consumed(counters.pool)[counter];
-    limit = std::min(
-        limit,
-        free <= 0 ? 0 : static_cast<std::int64_t>(std::min<Amount>(free / smallest, kUnlimited)));
+    limit = std::min(limit, free.TimesOf(*smallest));
   }
   return limit;
 }
@@ -177,23 +193,19 @@ std::int64_t Bounds::ShareLimit(std::uint32_t position, const std::vector<std::u
   const ShareState* share = attempt_.FindShare(position);
   std::size_t index = 0;
   for (const auto& [name, capacity] : capacities) {
-    Amount smallest = -1;
-    Amount free = 0;
+    std::optional<Amount> smallest;
+    Amount free;
     for (const std::uint32_t plan : plans) {
       const Consumption& consumption = attempt_.ConsumptionOf(plan, position);
       if (index >= consumption.amounts.size()) continue;
-      const Amount amount = consumption.amounts[index];
-      smallest = smallest < 0 ? amount : std::min(smallest, amount);
+      const Amount& amount = consumption.amounts[index];
+      if (!smallest || amount < *smallest) smallest = amount;
       free = consumption.values[index];
     }
     const auto& taken = attempt_.BaseUsage(position).consumed;
     if (const auto found = taken.find(name); found != taken.end()) free -= found->second;
     if (share != nullptr) free -= share->consumed[index];
-    if (smallest > 0) {
-      limit = std::min(
-          limit,
-          free <= 0 ? 0 : static_cast<std::int64_t>(std::min<Amount>(free / smallest, kUnlimited)));
-    }
+    if (smallest && smallest->IsPositive()) limit = std::min(limit, free.TimesOf(*smallest));
     ++index;
   }
   return limit;
@@ -288,7 +300,11 @@ std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants) {
 
 // Over all blocks, a counter of one name must hold the sum of what the wants take at least.
 std::optional<Shortage> Bounds::Counters(const std::vector<Want>& wants) {
-  if (kinds_.blocks().empty()) return std::nullopt;
+  if (kinds_.blocks().empty() || std::ranges::any_of(kinds_.blocks(), [&](const auto& block) {
+        return !CountersCount(block.pool);
+      })) {
+    return std::nullopt;
+  }
   std::map<std::string_view, Amount> needed;
   for (std::size_t w = 0; w < wants.size(); ++w) {
     std::map<std::string_view, Amount> least;
@@ -318,25 +334,26 @@ std::optional<Shortage> Bounds::Counters(const std::vector<Want>& wants) {
         }
       }
     }
-    for (const auto& [name, amount] : least) needed[name] += amount * wants[w].devices;
+    for (const auto& [name, amount] : least) needed[name] += amount.Times(wants[w].devices);
   }
   std::map<std::string_view, Amount> free;
+  std::map<std::string_view, QuantityFormat> formats;
   for (const Kinds::Block& block : kinds_.blocks()) {
     const PoolView& pool = *attempt_.view().pools[block.pool];
     for (const std::uint32_t counter : block.counters) {
       const Amount left =
           attempt_.Available(block.pool)[counter] - attempt_.Consumed(block.pool)[counter];
-      if (left > 0) free[pool.counter_names[counter]] += left;
+      formats[pool.counter_names[counter]] = pool.counter_formats[counter];
+      if (left.IsPositive()) free[pool.counter_names[counter]] += left;
     }
   }
   for (const auto& [name, amount] : needed) {
     if (amount <= free[name]) continue;
-    constexpr Amount kUnit = 1'000'000'000;
     return Shortage{.kind = Shortage::Kind::kCounter,
                     .requests = NamesOf(wants),
                     .what = std::string(name),
-                    .needed = static_cast<std::int64_t>(amount / kUnit),
-                    .available = static_cast<std::int64_t>(free[name] / kUnit)};
+                    .needed_amount = amount.ToQuantity(formats[name]).ToString(),
+                    .available_amount = free[name].ToQuantity(formats[name]).ToString()};
   }
   return std::nullopt;
 }
@@ -449,18 +466,31 @@ std::optional<Shortage> Bounds::Distinct(const std::vector<Want>& wants) {
   return std::nullopt;
 }
 
-std::optional<Shortage> Bounds::FirstShortage(const Place& place) {
-  const std::vector<Want> wants = Remaining(place);
+std::optional<Shortage> Bounds::ShortageOf(std::vector<Want> wants) {
+  // Requests with admin access compete with nobody: each is looked at alone.
+  for (const Want& want : wants) {
+    if (want.competes) continue;
+    const auto usable = std::ranges::count_if(kinds_.positions(), [&](std::uint32_t position) {
+      return position >= want.start && !attempt_.MarkedBy(position, want.claim) &&
+             Usable(want.plans[0], position);
+    });
+    if (usable < want.devices) {
+      return Shortage{.kind = Shortage::Kind::kDevices,
+                      .requests = NamesOf({want}),
+                      .needed = want.devices,
+                      .available = usable};
+    }
+  }
+  std::erase_if(wants, [](const Want& want) { return !want.competes || want.devices <= 0; });
   if (wants.empty()) return std::nullopt;
   CollectGroups();
   edges_.assign(wants.size(), std::vector<char>(groups_.size(), 0));
   for (std::size_t w = 0; w < wants.size(); ++w) {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      edges_[w][g] =
-          std::ranges::any_of(wants[w].plans,
-                              [&](std::uint32_t plan) { return Usable(plan, groups_[g].position); })
-              ? 1
-              : 0;
+    for (const std::uint32_t plan : wants[w].plans) {
+      if (attempt_.plan(plan).all && !AllUsable(plan)) continue;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        edges_[w][g] = edges_[w][g] != 0 || Usable(plan, groups_[g].position) ? 1 : 0;
+      }
     }
   }
   if (auto shortage = Flow(wants)) return shortage;
@@ -469,6 +499,17 @@ std::optional<Shortage> Bounds::FirstShortage(const Place& place) {
   return Distinct(wants);
 }
 
-bool Bounds::MayComplete(const Place& place) { return !FirstShortage(place); }
+std::optional<Shortage> Bounds::FirstShortage(const Place& place) {
+  return ShortageOf(Remaining(place));
+}
+
+bool Bounds::MayComplete(const Place& place) {
+  std::vector<Want> wants = Remaining(place);
+  // An error is met if the search gets as far as the first request that may meet one; what follows
+  // behind it does not count then.
+  const auto failing = std::ranges::find(wants, true, &Want::may_fail);
+  wants.erase(failing, wants.end());
+  return !ShortageOf(std::move(wants));
+}
 
 }  // namespace drachma::allocator

@@ -11,15 +11,18 @@
 // Counting: conditions that every solution meets. Private to this folder.
 namespace drachma::allocator {
 
-struct Demand;
 struct Place;
 
 class Bounds {
  public:
-  Bounds(Attempt& attempt, const Kinds& kinds, const std::vector<Demand>& demands);
+  // Refers to its arguments.
+  Bounds(Attempt& attempt, const Kinds& kinds, const Demands& demands);
 
-  // Whether what remains from `place` on may be possible in the present state.
+  // Whether what remains from `place` on may be possible in the present state, or may end in an
+  // error: then the search must go on, to find the solution or the error.
   [[nodiscard]] bool MayComplete(const Place& place);
+  // Whether any look at a device may end the attempt.
+  [[nodiscard]] bool any_failing() const { return any_failing_; }
   // The condition that is not met, for reasons; nothing when all are.
   [[nodiscard]] std::optional<Shortage> FirstShortage(const Place& place);
 
@@ -31,6 +34,8 @@ class Bounds {
     std::uint32_t requests = 1;
     std::uint32_t start = 0;
     std::uint32_t claim = 0;
+    bool may_fail = false;  // looking for its devices may end the attempt
+    bool competes = true;   // not with admin access
   };
   // Free devices of one kind and block.
   struct Group {
@@ -43,6 +48,12 @@ class Bounds {
   [[nodiscard]] std::vector<Want> Remaining(const Place& place) const;
   void CollectGroups();
   [[nodiscard]] bool Usable(std::uint32_t plan, std::uint32_t position);
+  [[nodiscard]] bool CountersAllow(std::uint32_t position);
+  [[nodiscard]] bool CountersCount(std::uint32_t pool) const;
+  [[nodiscard]] bool AllUsable(std::uint32_t plan);
+  void FindFailing(std::uint32_t plan);
+  [[nodiscard]] bool MayFail(std::uint32_t plan, std::uint32_t start) const;
+  [[nodiscard]] std::optional<Shortage> ShortageOf(std::vector<Want> wants);
   [[nodiscard]] std::optional<Shortage> Flow(const std::vector<Want>& wants);
   [[nodiscard]] std::optional<Shortage> Counters(const std::vector<Want>& wants);
   [[nodiscard]] std::optional<Shortage> Match(const std::vector<Want>& wants);
@@ -55,7 +66,10 @@ class Bounds {
 
   Attempt& attempt_;
   const Kinds& kinds_;
-  const std::vector<Demand>& demands_;
+  const Demands& demands_;
+  // By plan: devices at which a look may end the attempt. For mode All, those it would try to take.
+  std::vector<std::vector<std::uint32_t>> failing_;
+  bool any_failing_ = false;
   std::vector<Group> groups_;
   // edges_[want][group]: whether the want can use the group's devices now.
   std::vector<std::vector<char>> edges_;

@@ -148,8 +148,8 @@ Consumption Resolve(const CapacityRequests& requests, const Capacities& capaciti
                   "\": " + (consumed ? "capacity value is negative" : consumed.error());
       return out;
     }
-    out.amounts.push_back(consumed->Nano());
-    out.values.push_back(capacity.value.Nano());
+    out.amounts.push_back(Amount::Of(*consumed));
+    out.values.push_back(Amount::Of(capacity.value));
     out.quantities.push_back(std::move(*consumed));
   }
   std::size_t index = 0;
@@ -168,11 +168,11 @@ CapacityFit Fits(const Consumption& consumption, const Capacities& capacities,
                  const api::StringMap<Amount>& taken, const std::vector<Amount>* attempt) {
   std::size_t index = 0;
   for (const auto& [name, capacity] : capacities) {
-    Amount used = attempt != nullptr ? (*attempt)[index] : 0;
+    Amount used = attempt != nullptr ? (*attempt)[index] : Amount();
     if (const auto found = taken.find(name); found != taken.end()) used += found->second;
-    const Amount free = consumption.values[index] - used;
+    Amount free = consumption.values[index] - used;
     if (consumption.amounts[index] > free) {
-      return {.fits = false, .capacity = index, .free = free};
+      return {.fits = false, .capacity = index, .free = std::move(free)};
     }
     ++index;
   }

@@ -38,7 +38,7 @@ struct Consumption {
 struct CapacityFit {
   bool fits = true;
   std::size_t capacity = 0;
-  Amount free = 0;
+  Amount free;
 };
 [[nodiscard]] CapacityFit Fits(const Consumption& consumption, const Capacities& capacities,
                                const api::StringMap<Amount>& taken,

@@ -11,15 +11,8 @@
 namespace drachma::allocator {
 namespace {
 
-std::string TextOf(Amount nano) {
-  constexpr int kNano = -9;
-  const Amount whole = nano / 1'000'000'000;
-  if (whole * 1'000'000'000 == nano) {
-    return Quantity::FromInt(static_cast<std::int64_t>(whole), QuantityFormat::kDecimalSI)
-        .ToString();
-  }
-  return Quantity::FromScaled(static_cast<std::int64_t>(nano), kNano, QuantityFormat::kDecimalSI)
-      .ToString();
+std::string TextOf(const Amount& amount, QuantityFormat format) {
+  return (amount.IsNegative() ? Amount() : amount).ToQuantity(format).ToString();
 }
 
 // Finds the first cause for which a device is lost to a request, in the order of Cause.
@@ -121,7 +114,7 @@ class Losses {
     const auto name = std::next(capacities.begin(), static_cast<std::ptrdiff_t>(fit.capacity));
     return Loss{.cause = Cause::kCapacity,
                 .what = name->first,
-                .free = TextOf(fit.free),
+                .free = TextOf(fit.free, name->second.value.format()),
                 .needed = consumption.quantities[fit.capacity].ToString()};
   }
 
@@ -158,10 +151,11 @@ class Losses {
       const Amount free =
           attempt_.Available(pool)[use.counter] - attempt_.Consumed(pool)[use.counter];
       if (use.amount <= free) continue;
+      const QuantityFormat format = attempt_.view().pools[pool]->counter_formats[use.counter];
       return Loss{.cause = Cause::kCounter,
                   .what = attempt_.CounterName(pool, use.counter),
-                  .free = TextOf(std::max<Amount>(free, 0)),
-                  .needed = TextOf(use.amount)};
+                  .free = TextOf(free, format),
+                  .needed = TextOf(use.amount, format)};
     }
     if (!attempt_.problem().features().compatibility_groups) return std::nullopt;
     for (const GroupUse& use : attempt_.GroupsOf(position)) {

@@ -24,7 +24,7 @@ std::vector<Inventory::Impl::Held> HeldOf(Inventory::Impl& impl,
         .consumed = {}};
     if (result.share_id) {
       for (const auto& [name, amount] : result.consumed_capacity) {
-        entry.consumed.emplace(name, amount.Nano());
+        entry.consumed.emplace(name, Amount::Of(amount));
       }
     }
     held.push_back(std::move(entry));
@@ -164,7 +164,7 @@ void Inventory::SetUsage(std::string_view uid, std::string_view holder, const Ra
   for (const auto& [id, consumed] : usage.capacity) {
     Impl::Held& entry = add(id);
     entry.has_capacity = true;
-    for (const auto& [name, amount] : consumed) entry.consumed[name] += amount.Nano();
+    for (const auto& [name, amount] : consumed) entry.consumed[name] += Amount::Of(amount);
   }
   impl_->SetClaim(uid, holder, std::move(held));
 }

@@ -351,7 +351,7 @@ const std::vector<Amount>& Inventory::Impl::AvailableOf(const PoolView& view) co
     const std::size_t bit = slice.first_word * kWordBits + device;
     return TestBit(exclusive, bit) || TestBit(shared, bit);
   });
-  view.any_negative = std::ranges::any_of(view.available, [](Amount a) { return a < 0; });
+  view.any_negative = std::ranges::any_of(view.available, &Amount::IsNegative);
   view.available_revision.store(pool.usage_revision, std::memory_order_release);
   return view.available;
 }

@@ -40,15 +40,6 @@ std::vector<std::string> HoldersIn(const Inventory::Impl& impl, const Pool& pool
   return holders;
 }
 
-Quantity FromNano(Amount nano, QuantityFormat format) {
-  constexpr Amount kWhole = 1'000'000'000;
-  if (nano % kWhole == 0) {
-    return Quantity::FromInt(static_cast<std::int64_t>(nano / kWhole), format);
-  }
-  constexpr int kScaleNanoUnit = -9;
-  return Quantity::FromScaled(static_cast<std::int64_t>(nano), kScaleNanoUnit, format);
-}
-
 DeviceView ViewOfDevice(const Inventory::Impl& impl, const Slice& slice, std::size_t index) {
   DeviceView view{.id = slice.Id(index), .slice = slice.name, .json = &slice.DeviceJson(index)};
   const api::NodeScope& scope =
@@ -68,9 +59,9 @@ DeviceView ViewOfDevice(const Inventory::Impl& impl, const Slice& slice, std::si
   if (usage != slice.pool->usage.end()) {
     for (const auto& [name, amount] : Inventory::Impl::Sum(usage->second).consumed) {
       const auto own = view.capacity.find(name);
-      view.consumed.emplace(name,
-                            FromNano(amount, own == view.capacity.end() ? QuantityFormat::kDecimalSI
-                                                                        : own->second.format()));
+      view.consumed.emplace(
+          name, amount.ToQuantity(own == view.capacity.end() ? QuantityFormat::kDecimalSI
+                                                             : own->second.format()));
     }
   }
   return view;

@@ -21,14 +21,10 @@ std::uint64_t Scramble(std::uint64_t x) {
 void Append(std::string& out, std::uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-void Append(std::string& out, Amount value) {
-  Append(out, static_cast<std::uint64_t>(value));
-  Append(out, static_cast<std::uint64_t>(value >> 64));
-}
-
-void MixAmount(StateKey& key, Amount value) {
-  key.Mix(static_cast<std::uint64_t>(value));
-  key.Mix(static_cast<std::uint64_t>(value >> 64));
+void MixAmount(StateKey& key, const Amount& value) {
+  const auto [low, high] = value.Hash();
+  key.Mix(low);
+  key.Mix(high);
 }
 
 // Numbers equal texts equally.
@@ -92,7 +88,7 @@ Kinds::Kinds(Attempt& attempt) : attempt_(attempt) {
       for (const CounterUse& use : attempt.UsesOf(position)) {
         const auto place = std::ranges::find(block.counters, use.counter);
         Append(local, static_cast<std::uint64_t>(place - block.counters.begin()));
-        Append(local, use.amount);
+        use.amount.AppendTo(local);
       }
       for (const GroupUse& use : attempt.GroupsOf(position)) {
         Append(local, static_cast<std::uint64_t>(std::ranges::find(block.sets, use.set) -
@@ -131,8 +127,8 @@ std::string Kinds::Signature(std::uint32_t position) {
     const Consumption& consumption = attempt_.ConsumptionOf(p, position);
     signature += static_cast<char>(consumption.verdict);
     for (std::size_t i = 0; i < consumption.amounts.size(); ++i) {
-      Append(signature, consumption.amounts[i]);
-      Append(signature, consumption.values[i]);
+      consumption.amounts[i].AppendTo(signature);
+      consumption.values[i].AppendTo(signature);
     }
   }
   if (!relevant) return {};
@@ -146,7 +142,7 @@ std::string Kinds::Signature(std::uint32_t position) {
     signature += 'S';
     for (const auto& [name, amount] : attempt_.BaseUsage(position).consumed) {
       signature += name + '=';
-      Append(signature, amount);
+      amount.AppendTo(signature);
     }
   }
   return signature;
@@ -205,7 +201,7 @@ std::string Kinds::BlockSignature(const Block& block) const {
   std::string signature;
   Append(signature, std::uint64_t{block.sets.size()});
   for (const std::uint32_t counter : block.counters) {
-    Append(signature, attempt_.Available(block.pool)[counter]);
+    attempt_.Available(block.pool)[counter].AppendTo(signature);
   }
   if (attempt_.problem().features().compatibility_groups) {
     for (const std::uint32_t set : block.sets) {
@@ -235,7 +231,7 @@ StateKey Kinds::LocalKey(std::uint32_t position) const {
   }
   if (const ShareState* share = attempt_.FindShare(position)) {
     key.Mix(share->count > 0 ? 1 : 0);
-    for (const Amount amount : share->consumed) MixAmount(key, amount);
+    for (const Amount& amount : share->consumed) MixAmount(key, amount);
   }
   return key;
 }

@@ -9,7 +9,6 @@
 // Which devices are interchangeable. Private to this folder.
 namespace drachma::allocator {
 
-struct Demand;
 struct Place;
 
 // 128 bits that stand for a state or a device; equal ones are taken to be the same.

@@ -188,7 +188,8 @@ std::string Memo::ErrorOf(ExpressionIndex expression, const Slice& slice,
                           std::size_t device) const {
   const auto decoded = selector::Device::FromJson(slice.driver, slice.DeviceJson(device));
   if (!decoded) return decoded.error().message;
-  return selector::EnhanceRuntimeError(expressions_[expression]->program->Match(*decoded).error);
+  return selector::EnhanceRuntimeError(
+      std::string(expressions_[expression]->program->Match(*decoded).error.view()));
 }
 
 ValueId Memo::ValueOf(ColumnIndex index, const Slice& slice, std::size_t device) const {

@@ -38,9 +38,6 @@ struct Fit {
   std::vector<api::AllocationResult> results;
   // What this choice costs the node, for comparing nodes: less is better. Zero under first-fit.
   double cost = 0;
-  // The chosen alternative of each request with firstAvailable, by claim and request; -1 for
-  // others.
-  std::vector<std::vector<int>> alternatives;
 };
 
 // How many devices a request lost to one cause. Devices are counted once, at the first cause in
@@ -94,6 +91,9 @@ struct Shortage {
   std::string what;                   // attribute, counter or capacity
   std::int64_t needed = 0;
   std::int64_t available = 0;
+  // Amounts of a counter or capacity; empty when `needed` and `available` count devices.
+  std::string needed_amount;
+  std::string available_amount;
 };
 
 // A smallest change that would make the claims fit, where counting shows one.

@@ -68,7 +68,8 @@ std::string ReadCounterSets(const std::vector<const Slice*>& slices, PoolView& v
       index.emplace(std::pair(name, std::string_view(counter)), view.counters.size());
       view.counter_names.push_back(counter);
       view.counter_sets.push_back(number);
-      view.counters.push_back(amount.Nano());
+      view.counter_formats.push_back(amount.format());
+      view.counters.push_back(Amount::Of(amount));
     }
   }
   return {};
@@ -100,14 +101,14 @@ std::string ResolveConsumption(PoolView& view, const CounterIndex& index, ViewSl
         if (place == index.end()) {
           return "counter " + counter + " not found in counter set " + consumption.counter_set;
         }
-        uses[place->second] += amount.Nano();
+        uses[place->second] += Amount::Of(amount);
       }
       groups.push_back({.set = set, .groups = consumption.compatibility_groups});
       std::ranges::sort(groups.back().groups);
     }
     for (const auto& [counter, amount] : uses) {
       out.uses.push_back({.counter = counter, .amount = amount});
-      view.negative_use |= amount < 0;
+      view.negative_use |= amount.IsNegative();
     }
     out.first.push_back(static_cast<std::uint32_t>(out.uses.size()));
     out.groups.push_back(groups.empty() ? 0 : static_cast<std::uint32_t>(view.group_uses.size()));

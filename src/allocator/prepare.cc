@@ -44,9 +44,9 @@ Fault CollectAll(Attempt& attempt, std::uint32_t index, Demand& demand) {
 
 }  // namespace
 
-std::expected<std::vector<Demand>, std::string> PrepareDemands(Attempt& attempt) {
+std::expected<Demands, std::string> PrepareDemands(Attempt& attempt) {
   const Problem::Impl& problem = attempt.problem();
-  std::vector<Demand> demands(problem.plans.size());
+  Demands demands(problem.plans.size(), attempt.arena());
   for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
     std::int64_t total = 0;
     const ClaimPlan& claim = problem.plans_by_claim[c];

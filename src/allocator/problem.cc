@@ -26,7 +26,8 @@ class Planner {
  private:
   void PlanClaim(std::uint32_t index) {
     const api::ResourceClaim& claim = problem_.claims[index];
-    ClaimPlan plan;
+    ClaimPlan plan{.first_request = problem_.requests};
+    problem_.requests += static_cast<std::uint32_t>(claim.requests.size());
     for (std::size_t i = 0; i < claim.constraints.size(); ++i) {
       const api::DeviceConstraint& constraint = claim.constraints[i];
       const auto& attribute =
@@ -41,7 +42,33 @@ class Planner {
     for (std::uint32_t r = 0; r < claim.requests.size(); ++r) {
       plan.requests.push_back(PlanRequest(index, r));
     }
+    problem_.any_fault |= !plan.constraint_fault.empty();
+    CountDevices(plan);
     problem_.plans_by_claim.push_back(std::move(plan));
+  }
+
+  // How many devices the claim gets, without mode All, whose number depends on the node.
+  void CountDevices(const ClaimPlan& claim) {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    for (const RequestGroup& group : claim.requests) {
+      problem_.any_fault |= !group.fault.empty();
+      std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+      std::int64_t largest = 0;
+      for (const std::uint32_t p : group.plans) {
+        const RequestPlan& plan = problem_.plans[p];
+        problem_.any_fault |= !plan.fault.empty() || plan.count > kResultsMax;
+        const std::int64_t count = std::clamp<std::int64_t>(plan.count, 0, kResultsMax + 1);
+        fewest = std::min(fewest, count);
+        largest = std::max(largest, plan.all ? kResultsMax + 1 : count);
+        problem_.simple &= !group.alternatives && !plan.all && !plan.admin &&
+                           plan.constraints.empty() && !plan.requirements->capacity_requests;
+      }
+      least += std::min<std::int64_t>(fewest, kResultsMax + 1);
+      most += largest;
+    }
+    problem_.any_fault |= least > kResultsMax;
+    problem_.may_exceed |= most > kResultsMax;
   }
 
   RequestGroup PlanRequest(std::uint32_t claim_index, std::uint32_t request_index) {
@@ -163,6 +190,7 @@ class Planner {
                                      ? table_.memo.RegisterDerived(own->expression)
                                      : table_.memo.RegisterAttribute(*attribute);
       plan.constraints.push_back({.constraint = i, .column = column});
+      plan.derives |= own != derived.rend();
       AddOnce(problem_.columns, column);
     }
   }
@@ -181,6 +209,7 @@ Problem::Problem(Inventory& inventory, std::vector<api::ResourceClaim> claims)
   impl_->table->memo.Trim();
   impl_->epoch = impl_->table->memo.epoch();
   Planner(*impl_).Plan();
+  impl_->simple &= !impl_->any_fault && impl_->table->options.order == DeviceOrder::kFirstFit;
   if (impl_->table->options.order == DeviceOrder::kBestFit) {
     impl_->natural_group = impl_->table->memo.RegisterAttribute(kNaturalGroup);
   }

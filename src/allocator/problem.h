@@ -35,6 +35,7 @@ struct RequestPlan {
   std::int64_t count = 0;
   std::vector<ExpressionIndex> expressions;  // of the class, then of the request
   std::size_t class_expressions = 0;
+  bool derives = false;  // a constraint looks at an attribute that the request derives
   std::vector<ConstraintUse> constraints;
 };
 
@@ -50,6 +51,7 @@ struct ConstraintPlan {
 };
 
 struct ClaimPlan {
+  std::uint32_t first_request = 0;  // number of the first request among those of all claims
   std::vector<RequestGroup> requests;
   std::vector<ConstraintPlan> constraints;
   std::string constraint_fault;
@@ -65,9 +67,16 @@ struct Problem::Impl {
   std::vector<ColumnIndex> columns;          // of all constraints, each once
   // Under best-fit: the attribute that groups devices which no constraint groups.
   std::optional<ColumnIndex> natural_group;
-  std::uint64_t epoch = 0;  // of the memo that the indices belong to
+  std::uint64_t epoch = 0;     // of the memo that the indices belong to
+  std::uint32_t requests = 0;  // of all claims
   bool any_admin = false;
   bool any_all = false;
+  // Something is wrong with the claims themselves, or they ask for more than a claim may get.
+  bool any_fault = false;
+  // Only matching and being free counts: no constraints, capacities, alternatives or modes.
+  bool simple = true;
+  // The alternatives of a claim may add up to more devices than a claim may get.
+  bool may_exceed = false;
 
   [[nodiscard]] const Features& features() const { return table->options.features; }
 };

@@ -19,16 +19,17 @@ std::vector<std::string> Strings(const json::Value& list) {
 
 class ResultBuilder {
  public:
-  ResultBuilder(Attempt& attempt, const std::vector<std::vector<int>>& alternatives, Random& random)
-      : attempt_(attempt),
-        problem_(attempt.problem()),
-        alternatives_(alternatives),
-        random_(random) {}
+  ResultBuilder(const Solution& solution, Random& random)
+      : solution_(solution), problem_(solution.problem), random_(random) {}
 
   Result<std::vector<api::AllocationResult>> Build() {
     std::vector<api::AllocationResult> results(problem_.claims.size());
-    for (const Pick& pick : attempt_.picks()) {
-      results[attempt_.plan(pick.plan).claim].results.push_back(DeviceOf(pick));
+    for (auto first = solution_.picks.begin(); first != solution_.picks.end();) {
+      const std::uint32_t claim = PlanOf(*first).claim;
+      const auto end = std::find_if(first, solution_.picks.end(),
+                                    [&](const Pick& pick) { return PlanOf(pick).claim != claim; });
+      results[claim].results.reserve(static_cast<std::size_t>(end - first));
+      for (; first != end; ++first) Fill(*first, results[claim].results.emplace_back());
     }
     for (std::uint32_t c = 0; c < results.size(); ++c) {
       AddClassConfig(c, results[c]);
@@ -42,38 +43,46 @@ class ResultBuilder {
   }
 
  private:
-  api::DeviceResult DeviceOf(const Pick& pick) {
-    const RequestPlan& plan = attempt_.plan(pick.plan);
-    const NodeSlice& node_slice = attempt_.view().SliceAt(pick.position);
+  void Fill(const Pick& pick, api::DeviceResult& result) {
+    const RequestPlan& plan = PlanOf(pick);
+    const NodeSlice& node_slice = solution_.view.SliceAt(pick.position);
     const Slice& slice = *node_slice.slice;
     const std::size_t device = pick.position - node_slice.first_position;
-    api::DeviceResult result{.request = plan.name,
-                             .driver = slice.driver,
-                             .pool = slice.pool_name,
-                             .device = std::string(slice.devices[device].name),
-                             .tolerations = plan.requirements->tolerations,
-                             .skip_node_operations = slice.skip_node_operations};
+    result.request = plan.name;
+    result.driver = slice.driver;
+    result.pool = slice.pool_name;
+    result.device = slice.devices[device].name;
+    result.tolerations = plan.requirements->tolerations;
+    result.skip_node_operations = slice.skip_node_operations;
     if (plan.admin) result.admin_access = true;
     if (problem_.features().binding_conditions && slice.devices[device].binding_fields) {
       const json::Value& json = slice.DeviceJson(device);
       result.binding_conditions = Strings(json["bindingConditions"]);
       result.binding_failure_conditions = Strings(json["bindingFailureConditions"]);
     }
-    if (attempt_.AllowsMultiple(pick.position)) {
+    if (solution_.attempt != nullptr && solution_.attempt->AllowsMultiple(pick.position)) {
       result.share_id = random_.Uuid();
-      const Consumption& consumption = attempt_.ConsumptionOf(pick.plan, pick.position);
+      const Consumption& consumption = solution_.attempt->ConsumptionOf(pick.plan, pick.position);
       std::size_t index = 0;
-      for (const auto& [name, capacity] : attempt_.CapacitiesOf(pick.position)) {
+      for (const auto& [name, capacity] : solution_.attempt->CapacitiesOf(pick.position)) {
         result.consumed_capacity.emplace(name, consumption.quantities[index++]);
       }
     }
-    return result;
+  }
+
+  [[nodiscard]] const RequestPlan& PlanOf(const Pick& pick) const {
+    return problem_.plans[pick.plan];
+  }
+  [[nodiscard]] int AlternativeOf(std::uint32_t claim, std::size_t request) const {
+    return solution_.alternatives.empty()
+               ? -1
+               : solution_.alternatives[problem_.plans_by_claim[claim].first_request + request];
   }
 
   // The plan that was used for a request.
   const RequestPlan& Chosen(std::uint32_t claim, std::size_t request) const {
     const auto& plans = problem_.plans_by_claim[claim].requests[request].plans;
-    const int alternative = alternatives_[claim][request];
+    const int alternative = AlternativeOf(claim, request);
     return problem_.plans[plans[static_cast<std::size_t>(std::max(alternative, 0))]];
   }
 
@@ -87,6 +96,7 @@ class ResultBuilder {
     std::vector<Range> ranges;
     for (std::size_t r = 0; r < problem_.claims[claim].requests.size(); ++r) {
       const RequestPlan& plan = Chosen(claim, r);
+      if (plan.device_class.config.empty()) continue;
       const auto known = std::ranges::find(ranges, plan.device_class.name, &Range::device_class);
       if (known != ranges.end()) {
         for (std::size_t i = known->first; i < known->end; ++i) {
@@ -119,7 +129,7 @@ class ResultBuilder {
   // Whether the list names the request, or the alternative that was chosen for it.
   bool Names(std::uint32_t claim, std::size_t request, const std::vector<std::string>& list) const {
     return Contains(list, problem_.claims[claim].requests[request].name) ||
-           (alternatives_[claim][request] >= 0 && Contains(list, Chosen(claim, request).name));
+           (AlternativeOf(claim, request) >= 0 && Contains(list, Chosen(claim, request).name));
   }
 
   bool CoversAll(std::uint32_t claim, const std::vector<std::string>& list) const {
@@ -131,9 +141,9 @@ class ResultBuilder {
 
   Result<std::optional<api::NodeSelector>> SelectorOf(std::uint32_t claim) const {
     api::NodeSelectorTerm term;
-    for (const Pick& pick : attempt_.picks()) {
-      if (attempt_.plan(pick.plan).claim != claim) continue;
-      const NodeSlice& node_slice = attempt_.view().SliceAt(pick.position);
+    for (const Pick& pick : solution_.picks) {
+      if (PlanOf(pick).claim != claim) continue;
+      const NodeSlice& node_slice = solution_.view.SliceAt(pick.position);
       const Slice& slice = *node_slice.slice;
       const std::size_t device = pick.position - node_slice.first_position;
       const api::NodeScope& scope =
@@ -162,7 +172,7 @@ class ResultBuilder {
         selector.terms.emplace_back().match_fields.emplace_back();
     requirement.key = "metadata.name";
     requirement.op = "In";
-    requirement.values.push_back(attempt_.node().name);
+    requirement.values.push_back(solution_.node.name);
     return selector;
   }
 
@@ -180,17 +190,15 @@ class ResultBuilder {
     }
   }
 
-  Attempt& attempt_;
+  const Solution& solution_;
   const Problem::Impl& problem_;
-  const std::vector<std::vector<int>>& alternatives_;
   Random& random_;
 };
 
 }  // namespace
 
-Result<std::vector<api::AllocationResult>> BuildResults(
-    Attempt& attempt, const std::vector<std::vector<int>>& alternatives, Random& random) {
-  return ResultBuilder(attempt, alternatives, random).Build();
+Result<std::vector<api::AllocationResult>> BuildResults(const Solution& solution, Random& random) {
+  return ResultBuilder(solution, random).Build();
 }
 
 }  // namespace drachma::allocator

@@ -14,16 +14,15 @@ constexpr std::size_t kDeadMax = 1'000'000;
 
 }  // namespace
 
-Search::Search(Attempt& attempt, std::vector<Demand> demands)
-    : attempt_(attempt), problem_(attempt.problem()), demands_(std::move(demands)) {
-  plain_max_ = kPlainDetours;
+Search::Search(Attempt& attempt, const Demands& demands)
+    : attempt_(attempt),
+      problem_(attempt.problem()),
+      demands_(demands),
+      alternatives_(attempt.problem().requests, -1, attempt.arena()),
+      plain_max_(kPlainDetours) {
   for (const Demand& demand : demands_) {
     plain_max_ +=
         2 + static_cast<std::uint64_t>(std::clamp<std::int64_t>(demand.devices, 0, kResultsMax));
-  }
-  alternatives_.reserve(problem_.claims.size());
-  for (const api::ResourceClaim& claim : problem_.claims) {
-    alternatives_.emplace_back(claim.requests.size(), -1);
   }
 }
 
@@ -42,32 +41,10 @@ Found Search::RunFrom(Place place) {
 
 void Search::StartPruning() {
   kinds_ = std::make_unique<Kinds>(attempt_);
-  if (!MayFailLater()) bounds_ = std::make_unique<Bounds>(attempt_, *kinds_, demands_);
-}
-
-// Whether any branch of the search could end in an error: then pruning by counting could skip the
-// error that upstream reports. A device that gives counters back defeats counting as well.
-bool Search::MayFailLater() {
-  const std::string before = attempt_.error();
-  bool may_fail = std::ranges::any_of(attempt_.view().pools, &PoolView::negative_use);
-  for (std::uint32_t p = 0; p < problem_.plans.size() && !may_fail; ++p) {
-    const RequestPlan& plan = problem_.plans[p];
-    may_fail = plan.all && !plan.constraints.empty();
-    for (const std::uint32_t position : kinds_->positions()) {
-      if (may_fail) break;
-      if (!plan.admin && attempt_.BaseExclusive(position)) continue;
-      const Verdict selectable = attempt_.Selectable(plan, position);
-      may_fail =
-          selectable == Verdict::kError ||
-          (selectable == Verdict::kYes &&
-           (attempt_.HasCapacity(p, position, Attempt::CapacityUse::kEmpty) == Verdict::kError ||
-            std::ranges::any_of(plan.constraints, [&](const ConstraintUse& use) {
-              return attempt_.ValueOf(use, position) == kValueFailed;
-            })));
-    }
-  }
-  attempt_.set_error(before);
-  return may_fail;
+  bounds_ = std::make_unique<Bounds>(attempt_, *kinds_, demands_);
+  // At a claim that would get too many devices upstream gives up other devices as well, before it
+  // might meet an error there. Counting cannot tell where that happens.
+  if (bounds_->any_failing() && problem_.may_exceed) bounds_.reset();
 }
 
 Found Search::Step(Place place) {
@@ -102,17 +79,19 @@ Found Search::Step(Place place) {
 }
 
 Found Search::EachAlternative(Place place) {
-  const RequestGroup& group = problem_.plans_by_claim[place.claim].requests[place.request];
+  const ClaimPlan& claim = problem_.plans_by_claim[place.claim];
+  const RequestGroup& group = claim.requests[place.request];
+  const std::size_t request = claim.first_request + place.request;
   bool all_exceed = true;
   place.chosen = true;
   for (std::size_t s = 0; s < group.plans.size(); ++s) {
-    if (!fixed_.empty() && fixed_[place.claim][place.request] != static_cast<int>(s)) continue;
+    if (fixed_ != nullptr && (*fixed_)[request] != static_cast<int>(s)) continue;
     place.plan = group.plans[s];
     const Found found = Step(place);
     if (found == Found::kLimit) continue;
     all_exceed = false;
     if (found == Found::kYes) {
-      alternatives_[place.claim][place.request] = static_cast<int>(s);
+      alternatives_[request] = static_cast<int>(s);
     }
     if (found != Found::kNo) return found;
   }

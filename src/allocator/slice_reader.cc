@@ -40,6 +40,10 @@ void ReadDevice(api::Device& device, std::size_t index, Slice& slice) {
        .consumes = !device.consumes_counters.empty()});
   if (slice.devices.back().binding) SetBit(slice.binding_mask, index);
   if (IsPlain(device.capacity)) SetBit(slice.plain_capacity, index);
+  if (!TestBit(slice.plain_capacity, index) || slice.devices.back().allow_multiple ||
+      slice.devices.back().consumes || !slice.skip_node_operations.empty()) {
+    SetBit(slice.special, index);
+  }
   if (slice.per_device_nodes.value_or(false)) {
     std::string fault = FaultOf(device.scope);
     slice.device_scopes.push_back({.scope = std::move(device.scope), .fault = std::move(fault)});
@@ -73,6 +77,7 @@ Result<std::unique_ptr<Slice>> ReadSlice(const json::Value& json) {
   slice->binding_mask.resize(WordsFor(count));
   slice->blocking_taints.resize(WordsFor(count));
   slice->plain_capacity.resize(WordsFor(count));
+  slice->special.resize(WordsFor(count));
   slice->devices.reserve(count);
   for (std::size_t i = 0; i < count; ++i) ReadDevice(typed.devices[i], i, *slice);
   slice->own_taints = slice->taints.size();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/amount.h"
 #include "allocator/options.h"
 #include "allocator/outcome.h"
 #include "api/dra_types.h"
@@ -19,7 +20,6 @@
 // The parts of the device table. Private to this folder.
 namespace drachma::allocator {
 
-using Amount = Int128;  // of a counter or capacity, in 10^-9
 using Words = std::vector<std::uint64_t>;
 
 inline constexpr std::size_t kWordBits = 64;
@@ -85,6 +85,7 @@ struct Slice {
   Words binding_mask;     // devices with binding conditions
   Words blocking_taints;  // devices with a taint that prevents allocation
   Words plain_capacity;   // a request without capacities fits an unused device, without error
+  Words special;          // devices that more than matching and being free decides about
 
   Pool* pool = nullptr;
   std::uint32_t first_word = 0;
@@ -125,7 +126,7 @@ struct UsageSum {
 // What one device of a view takes from the view's counters.
 struct CounterUse {
   std::uint32_t counter = 0;
-  Amount amount = 0;
+  Amount amount;
 };
 
 // A slice within a view of its pool.
@@ -163,6 +164,7 @@ struct PoolView {
   std::vector<Set> sets;
   std::vector<std::string> counter_names;
   std::vector<std::uint32_t> counter_sets;        // by counter
+  std::vector<QuantityFormat> counter_formats;    // by counter, for texts
   std::vector<Amount> counters;                   // what there is
   bool negative_use = false;                      // a device takes a negative amount somewhere
   std::vector<std::vector<GroupUse>> group_uses;  // 0 is empty
