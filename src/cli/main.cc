@@ -12,6 +12,7 @@
 #include "cli/check_command.h"
 #include "cli/debug_allocate.h"
 #include "cli/debug_cel.h"
+#include "cli/explain_command.h"
 #include "cli/output.h"
 
 namespace drachma::cli {
@@ -106,16 +107,14 @@ void AddUp(CLI::App& app, Run& run) {
   command->add_option("--token-auth-file", arguments->token_auth_file, "Bearer tokens and users")
       ->type_name("FILE");
   command
-      ->add_option("--runtime-config", arguments->runtime_config,
-                   "API versions to switch off: resource.k8s.io/v1beta1=false,api/alpha=false")
-      ->type_name("APIS");
-  command->add_option("--audit-log-path", arguments->audit_log_path,
-                      "Record the requests to the API server there, a line of JSON each; - is the "
-                      "standard output")
+      ->add_option("--audit-log-path", arguments->audit_log_path,
+                   "Record the requests to the API server there, a line of JSON each; - is the "
+                   "standard output")
       ->type_name("FILE");
-  command->add_option("--audit-policy-file", arguments->audit_policy_file,
-                      "Which requests are recorded and how much of them; without it the metadata "
-                      "of all")
+  command
+      ->add_option("--audit-policy-file", arguments->audit_policy_file,
+                   "Which requests are recorded and how much of them; without it the metadata "
+                   "of all")
       ->type_name("FILE");
   AddScheduling(*command, arguments->plane);
   command->callback([&run, arguments] { run = [arguments] { return RunUp(*arguments); }; });
@@ -234,6 +233,28 @@ void AddCel(CLI::App& app, Run& run) {
       [&run, arguments] { run = [arguments] { return RunCelOnSlices(*arguments); }; });
 }
 
+void AddExplain(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* command = AddCommand(
+      app, "explain", "Say why a pod, a claim or a device waits or is held, and what would help",
+      "drachma explain pod/training-0 -n ml\n"
+      "  drachma explain resourceclaim/shared\n"
+      "  drachma explain device/gpu.nvidia.com/h100-0/gpu-1\n"
+      "  drachma explain deployment/training -o json");
+  command
+      ->add_option("target", arguments->target,
+                   "pod/NAME, resourceclaim/NAME, device/DRIVER/POOL/DEVICE, deployment/NAME, …")
+      ->type_name("KIND/NAME")
+      ->required();
+  command->add_option("name", arguments->name, "The name, when only the kind stands before it")
+      ->type_name("NAME");
+  command->add_option("-n,--namespace", arguments->ns, "Namespace (default: the context's)")
+      ->type_name("NS");
+  AddKubeconfig(*command, arguments->kubeconfig);
+  AddOutput(*command, arguments->output);
+  command->callback([&run, arguments] { run = [arguments] { return RunExplain(*arguments); }; });
+}
+
 void AddTop(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<TopArguments>();
   CLI::App* command =
@@ -281,8 +302,8 @@ int Main(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "Log more");
   app.fallthrough();
   Run run;
-  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddTop, AddFleetCommand, AddApply,
-                          AddGet, AddRoles, AddDebug}) {
+  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddFleetCommand,
+                          AddApply, AddGet, AddRoles, AddDebug}) {
     add(app, run);
   }
   // CLI11 only says that a command is missing; a mistyped one is to be named.

@@ -106,6 +106,7 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     }
     request->considered += account.considered;
     request->usable += account.usable;
+    request->usable_most = std::max(request->usable_most, account.usable);
     for (const allocator::Loss& loss : account.losses) {
       const bool in_use = loss.cause == Cause::kInUse;
       if (in_use) holders_[loss.what] += loss.devices;
@@ -137,6 +138,11 @@ std::string DeviceAccount::Sentence() const {
                                   loss.cause == Cause::kInUse ? std::string("in use") : loss.what));
     }
     if (request.usable > 0) parts.push_back(fmt::format("{} usable", request.usable));
+    // Enough in sum, but the devices of a claim are taken through one node.
+    const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(request.needed, 0));
+    if (!request.all && request.usable >= needed && request.usable_most < needed) {
+      parts.push_back(fmt::format("at most {} on one node", request.usable_most));
+    }
     std::string sentence =
         request.all ? fmt::format("{} needs all of {} devices", Title(request), request.considered)
                     : fmt::format("{} needs {} of {} devices", Title(request), request.needed,

@@ -49,6 +49,7 @@ class DeviceAccount {
     std::int64_t needed = 0;
     std::size_t considered = 0;
     std::size_t usable = 0;
+    std::size_t usable_most = 0;  // on one node
     std::map<LossKey, std::size_t> losses;
   };
 

@@ -34,8 +34,8 @@ std::string Explanation::ToText() const {
   if (!blockers.empty()) text += "\nBlocked by:\n";
   for (const std::string& blocker : blockers) text += fmt::format("  {}\n", blocker);
   if (!preemption.empty()) text += fmt::format("\nPreemption: {}\n", preemption);
-  if (!change.empty()) text += fmt::format("\nIt would fit {}.\n", change);
-  if (!as_of.empty()) text += fmt::format("\nAs of {}.\n", as_of);
+  if (!change.empty()) text += fmt::format("\nIt would go on {}.\n", change);
+  if (!as_of.empty()) text += fmt::format("\nAs of resourceVersion {}.\n", as_of);
   return text;
 }
 

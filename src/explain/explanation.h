@@ -16,7 +16,7 @@ struct Explanation {
   std::vector<std::string> blockers;  // objects that stand in the way: "claim ns/name"
   std::string preemption;             // what preemption could do; empty when it was not asked
   std::string change;                 // the smallest change that would help; may be empty
-  std::string as_of;                  // RFC 3339, or a resourceVersion
+  std::string as_of;                  // the resourceVersion that it was read at
 
   [[nodiscard]] json::Value ToJson() const;
   // Lines for a terminal, each ended.

@@ -9,6 +9,8 @@
 
 #include "client/objects.h"
 #include "scheduler/cycle.h"
+#include "scheduler/explain_nodes.h"
+#include "scheduler/volumes.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -30,7 +32,79 @@ void AddNodeSteps(const Diagnosis& diagnosis, std::vector<Step>& steps) {
   steps.push_back({"nodes that take the pod", 0});
 }
 
-Explanation OfUnplaced(Cycle& cycle, const state::PodPtr& pod, Unplaced& unplaced) {
+// "claim ns/name (pod one, two)": who would have to end for the claim's devices to be free.
+std::string WithUsers(const state::ClusterState& state, const std::string& claim_key) {
+  const state::ClaimPtr claim = state.claims.Find(claim_key);
+  std::vector<std::string_view> users;
+  if (claim) {
+    for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
+      users.push_back(consumer["name"].AsString());
+    }
+  }
+  if (users.empty()) return "claim " + claim_key;
+  return fmt::format("claim {} (pod {})", claim_key, fmt::join(users, ", "));
+}
+
+// The expressions behind "not matched by selector N": people know what they wrote, not its index.
+void AddSelectors(const state::ClusterState& state, const state::PodView& pod,
+                  Explanation& explanation) {
+  const auto refuses = [&](const std::string& request, std::string_view of, std::size_t index) {
+    const std::string text =
+        fmt::format("request {}: not matched by selector {} of the {}", request, index, of);
+    return std::ranges::any_of(explanation.steps,
+                               [&](const Step& step) { return step.step.ends_with(text); });
+  };
+  const auto add = [&](const std::string& request, const api::DeviceRequirements& wanted) {
+    for (std::size_t i = 0; i < wanted.selectors.size(); ++i) {
+      if (!refuses(request, "request", i)) continue;
+      explanation.blockers.push_back(fmt::format("selector {} of request {}: {}", i, request,
+                                                 wanted.selectors[i].cel.value_or("")));
+    }
+    const api::DeviceClass* device_class = state.inventory.FindClass(wanted.device_class_name);
+    if (device_class == nullptr) return;
+    for (std::size_t i = 0; i < device_class->selectors.size(); ++i) {
+      if (!refuses(request, "device class", i)) continue;
+      explanation.blockers.push_back(fmt::format("selector {} of DeviceClass {}: {}", i,
+                                                 device_class->name,
+                                                 device_class->selectors[i].cel.value_or("")));
+    }
+  };
+  for (const state::PodClaim& entry : pod.claims) {
+    const state::ClaimPtr claim = state.claims.Find(pod.ns + "/" + entry.claim_name);
+    if (!claim) continue;
+    for (const api::DeviceRequest& request : claim->claim.requests) {
+      if (request.exactly) add(request.name, *request.exactly);
+      for (const api::DeviceSubRequest& sub : request.first_available) {
+        add(request.name + "/" + sub.name, sub.requirements);
+      }
+    }
+  }
+}
+
+void AddClassHint(const state::ClusterState& state, const state::PodView& pod,
+                  Explanation& explanation) {
+  for (const state::PodClaim& entry : pod.claims) {
+    const state::ClaimPtr claim = state.claims.Find(pod.ns + "/" + entry.claim_name);
+    if (!claim) continue;
+    const auto look = [&](const std::string& name) {
+      if (state.inventory.FindClass(name) != nullptr || !explanation.change.empty()) return;
+      explanation.blockers.push_back(
+          fmt::format("DeviceClass {}, which claim {} asks for, does "
+                      "not exist",
+                      name, claim->key()));
+      explanation.change = fmt::format("if DeviceClass {} existed", name);
+    };
+    for (const api::DeviceRequest& request : claim->claim.requests) {
+      if (request.exactly) look(request.exactly->device_class_name);
+      for (const api::DeviceSubRequest& sub : request.first_available) {
+        look(sub.requirements.device_class_name);
+      }
+    }
+  }
+}
+
+Explanation OfUnplaced(state::ClusterState& state, Cycle& cycle, const state::PodPtr& pod,
+                       Unplaced& unplaced) {
   Diagnosis& diagnosis = unplaced.diagnosis;
   const auto victims = cycle.Preempt(pod, diagnosis, {});
   Explanation explanation;
@@ -42,11 +116,15 @@ Explanation OfUnplaced(Cycle& cycle, const state::PodPtr& pod, Unplaced& unplace
   }
   diagnosis.preemption.clear();
   explanation.cause = diagnosis.Message();
-  AddNodeSteps(diagnosis, explanation.steps);
+  if (diagnosis.pod_reason.empty()) {
+    AddNodeSteps(diagnosis, explanation.steps);
+  } else {
+    explanation.steps = {{"nodes", diagnosis.nodes}, {"nodes that were looked at", 0}};
+  }
   const auto devices = diagnosis.devices.Steps();
   explanation.steps.insert(explanation.steps.end(), devices.begin(), devices.end());
   for (const std::string& holder : diagnosis.devices.Holders()) {
-    explanation.blockers.push_back("claim " + holder);
+    explanation.blockers.push_back(WithUsers(state, holder));
   }
   for (const state::ClaimPtr& claim : unplaced.unavailable) {
     explanation.blockers.push_back(fmt::format("claim {} is allocated elsewhere", claim->key()));
@@ -56,10 +134,60 @@ Explanation OfUnplaced(Cycle& cycle, const state::PodPtr& pod, Unplaced& unplace
                                                fault.device.ToString(), fault.error));
   }
   explanation.change = diagnosis.devices.ChangeText();
+  AddSelectors(state, *pod, explanation);
+  for (VolumeNeeds::Hint& hint : VolumeNeeds::Hints(state, *pod)) {
+    explanation.blockers.push_back(std::move(hint.what));
+    if (explanation.change.empty()) explanation.change = std::move(hint.change);
+  }
+  if (diagnosis.rejectors.Has(Rejector::kClass)) AddClassHint(state, *pod, explanation);
+  if (diagnosis.pod_reason.empty()) AddNodeHints(state, *pod, diagnosis, explanation);
+  if (diagnosis.nodes == 0) explanation.change = "if there were a node";
   return explanation;
 }
 
-// What the pod of an assigned pod's claims hold.
+// What must come before the scheduler tries the pod.
+Explanation OfHeld(const state::ClusterState& state, const state::PodView& pod,
+                   const std::string& held) {
+  Explanation explanation;
+  explanation.cause = "held before any attempt: " + held;
+  if (pod.gated) {
+    std::vector<std::string_view> gates;
+    for (const json::Value& gate : pod.object["spec"]["schedulingGates"].Items()) {
+      gates.push_back(gate["name"].AsString());
+    }
+    const std::string names = fmt::format("{}", fmt::join(gates, ", "));
+    explanation.blockers.push_back("scheduling gates: " + names);
+    explanation.change = fmt::format("once the scheduling gates {} are removed", names);
+    return explanation;
+  }
+  for (const state::PodClaim& entry : pod.claims) {
+    if (!entry.needed) continue;
+    if (entry.claim_name.empty()) {
+      explanation.blockers.push_back(
+          fmt::format("the claim of entry {} has not been made from its template", entry.name));
+      continue;
+    }
+    const std::string key = Where(pod.ns, entry.claim_name);
+    const state::ClaimPtr claim = state.claims.Find(key);
+    if (!claim) {
+      explanation.blockers.push_back(fmt::format("claim {} does not exist", key));
+      if (explanation.change.empty()) explanation.change = fmt::format("if claim {} existed", key);
+    } else if (claim->deleting) {
+      explanation.blockers.push_back(WithUsers(state, key) + " is being deleted");
+    }
+  }
+  return explanation;
+}
+
+// The word of the pod's own scheduler, where it left one.
+void AddCondition(const state::PodView& pod, Explanation& explanation) {
+  const json::Value* condition = client::ConditionOf(pod.object, "PodScheduled");
+  if (condition == nullptr || (*condition)["message"].AsString().empty()) return;
+  explanation.blockers.push_back(
+      fmt::format("{} said last: {}", pod.scheduler_name, (*condition)["message"].AsString()));
+}
+
+// What the claims of an assigned pod hold.
 Explanation OfAssigned(const state::ClusterState& state, const state::PodView& pod) {
   Explanation explanation;
   explanation.cause = fmt::format("pod {} is on node {}", pod.key(), pod.node_name);
@@ -88,16 +216,17 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& option
   Random random(options.seed);
   Cycle cycle(state, nominations, options, clock, random);
   if (std::string held = cycle.HoldReason(*pod); !held.empty()) {
-    explanation.cause = "held before any attempt: " + held;
-    return explanation;
+    return OfHeld(state, *pod, held);
   }
   Attempt attempt = cycle.Schedule(pod);
-  if (auto* unplaced = std::get_if<Unplaced>(&attempt)) return OfUnplaced(cycle, pod, *unplaced);
+  if (auto* unplaced = std::get_if<Unplaced>(&attempt))
+    return OfUnplaced(state, cycle, pod, *unplaced);
   if (const auto* errored = std::get_if<Errored>(&attempt)) {
     explanation.cause = "an attempt to schedule it fails: " + errored->message;
   } else if (const auto* placed = std::get_if<Placed>(&attempt)) {
     explanation.cause = fmt::format("node {} takes it now; scheduler {} has not bound it yet",
                                     state.nodes.At(placed->node).name, pod->scheduler_name);
+    AddCondition(*pod, explanation);
   } else {
     explanation.cause = "a claim of it is being allocated";
   }
@@ -161,14 +290,14 @@ Result<Explanation> ExplainDevice(state::ClusterState& state, std::string_view n
     if (!device.current) {
       explanation.cause = "not in a complete pool of the newest generation: nobody gets it";
     } else if (!device.holders.empty()) {
-      explanation.cause = fmt::format("held by {} claim(s)", device.holders.size());
+      explanation.cause = "in use";
     } else {
       explanation.cause = "free";
     }
     if (!device.node.empty()) explanation.cause += ", on node " + device.node;
     explanation.steps.push_back({"claims that hold it", device.holders.size()});
     for (const std::string& holder : device.holders) {
-      explanation.blockers.push_back("claim " + holder);
+      explanation.blockers.push_back(WithUsers(state, holder));
     }
     for (const api::DeviceTaint& taint : device.taints) {
       explanation.blockers.push_back(

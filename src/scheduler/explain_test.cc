@@ -92,7 +92,7 @@ TEST_F(ExplainTest, AWaitingPodHasAFunnelThatAddsUp) {
   }
   EXPECT_EQ(considered, 2U);
   EXPECT_EQ(accounted, 2U) << why->ToText();
-  EXPECT_THAT(why->blockers, Contains("claim default/first"));
+  EXPECT_THAT(why->blockers, Contains("claim default/first (pod first)"));
   EXPECT_THAT(why->preemption, HasSubstr("No preemption victims found"));
 }
 
@@ -117,8 +117,8 @@ TEST_F(ExplainTest, AnAllocatedClaimNamesItsPods) {
 TEST_F(ExplainTest, ADeviceNamesItsHolderOrItsTaints) {
   const auto held = ExplainDevice(state_, "gpu.example.com/n1/gpu-0");
   ASSERT_TRUE(held);
-  EXPECT_EQ(held->cause, "held by 1 claim(s), on node n1");
-  EXPECT_THAT(held->blockers, ElementsAre("claim default/first"));
+  EXPECT_EQ(held->cause, "in use, on node n1");
+  EXPECT_THAT(held->blockers, ElementsAre("claim default/first (pod first)"));
   const auto tainted = ExplainDevice(state_, "gpu.example.com/n1/gpu-1");
   ASSERT_TRUE(tainted);
   EXPECT_THAT(tainted->blockers, ElementsAre("taint broken=:NoSchedule"));
@@ -130,6 +130,100 @@ TEST_F(ExplainTest, WhatDoesNotExistIsNotFound) {
   EXPECT_EQ(ExplainPod(state_, {}, cluster_.executor_.clock(), "default", "x").error().code,
             Code::kNotFound);
 }
+
+// One cause of waiting: the objects that make it, and what must be said of pod "p".
+struct WaitCase {
+  std::string_view name;
+  std::string_view objects;
+  std::string_view cause;    // a part of it
+  std::string_view blocker;  // one of them
+  std::string_view change;
+};
+
+class WaitTest : public ::testing::TestWithParam<WaitCase> {};
+
+TEST_P(WaitTest, TheCauseAndWhatWouldHelpAreNamed) {
+  TestCluster cluster;
+  cluster.Apply(kCluster);
+  cluster.Settle();
+  cluster.Apply(GetParam().objects);
+  cluster.Settle();
+  const auto client = cluster.api_.factory().NewClient(cluster.executor_, "test");
+  state::ClusterState state{allocator::Options{}};
+  bool loaded = false;
+  state::LoadOnce(*client, state, [&](const Result<std::string>&) { loaded = true; });
+  cluster.executor_.RunReady();
+  ASSERT_TRUE(loaded);
+  const auto why = ExplainPod(state, {}, cluster.executor_.clock(), "default", "p");
+  ASSERT_TRUE(why) << why.error().message;
+  EXPECT_THAT(why->cause, HasSubstr(std::string(GetParam().cause)));
+  EXPECT_THAT(why->blockers, Contains(HasSubstr(std::string(GetParam().blocker)))) << why->ToText();
+  EXPECT_EQ(why->change, GetParam().change);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Causes, WaitTest,
+    ::testing::Values(
+        WaitCase{"Gate",
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGates: "
+                 "[{name: a/b}], containers: [{name: c}]}}",
+                 "held before any attempt", "scheduling gates: a/b",
+                 "once the scheduling gates a/b are removed"},
+        WaitCase{"ClaimMissing",
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
+                 "g, resourceClaimName: x}], containers: [{name: c}]}}",
+                 "could not find ResourceClaim", "claim default/x does not exist",
+                 "if claim default/x existed"},
+        WaitCase{"ClassMissing",
+                 "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
+                 "{devices: {requests: [{name: r, exactly: {deviceClassName: none}}]}}}\n---\n"
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
+                 "g, resourceClaimName: x}], containers: [{name: c}]}}",
+                 "device class none does not exist", "DeviceClass none, which claim default/x",
+                 "if DeviceClass none existed"},
+        WaitCase{"Selector",
+                 "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
+                 "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu, selectors: "
+                 "[{cel: {expression: 'false'}}]}}]}}}\n---\n"
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
+                 "g, resourceClaimName: x}], containers: [{name: c}]}}",
+                 "not matched by selector 0 of the request", "selector 0 of request r: false",
+                 "if selector 0 of g r matched"},
+        WaitCase{"InUse",
+                 "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
+                 "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}\n---\n"
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
+                 "g, resourceClaimName: x}], containers: [{name: c}]}}",
+                 "1 in use", "claim default/first (pod first)", "if default/first ended"},
+        WaitCase{"Cpu",
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, "
+                 "resources: {requests: {cpu: 9}}}]}}",
+                 "1 Insufficient cpu", "asks for 9 cpu; node n1 has most free, 8 of 8",
+                 "if the pod asked for at most 8 cpu"},
+        WaitCase{"NodeSelector",
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {zone: c}, "
+                 "containers: [{name: c}]}}",
+                 "didn't match Pod's node affinity/selector", "zone=c: 0 of 1 nodes",
+                 "if a node had the label zone=c"},
+        WaitCase{"NodeTaint",
+                 "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: own, "
+                 "effect: NoSchedule}]}, status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}"
+                 "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+                 "[{name: c}]}}",
+                 "untolerated taint", "taint own:NoSchedule of nodes n1 is not tolerated",
+                 "if the pod tolerated the taint own:NoSchedule"},
+        WaitCase{"Cordoned",
+                 "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {unschedulable: true}, "
+                 "status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}"
+                 "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+                 "[{name: c}]}}",
+                 "were unschedulable", "cordoned: n1", "if node n1 were uncordoned"},
+        WaitCase{"VolumeClaimMissing",
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, "
+                 "persistentVolumeClaim: {claimName: data}}], containers: [{name: c}]}}",
+                 "persistentvolumeclaim \"data\" not found", "default/data does not exist",
+                 "if persistentvolumeclaim default/data existed and were bound"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ExplanationTest, TheJsonIsTheContractsForm) {
   const explain::Explanation why{.cause = "c",

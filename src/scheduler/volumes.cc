@@ -63,16 +63,17 @@ bool IsExclusive(const Value& claim) {
   });
 }
 
-// Whether the claim serves a pod that has a node.
+// Whether the claim serves a pod that has a node, be it assumed.
 bool ServesAnother(const state::ClusterState& state, const state::PodView& pod,
                    std::string_view claim) {
-  return std::ranges::any_of(state.pods(), [&](const auto& entry) {
-    const state::PodView& other = *entry.second;
-    return other.uid != pod.uid && other.ns == pod.ns && !other.terminal &&
-           !other.node_name.empty() &&
-           std::ranges::any_of(other.volume_claims, [&](const state::VolumeClaimUse& use) {
+  const auto uses = [&](const state::PodPtr& other) {
+    return other->uid != pod.uid && other->ns == pod.ns &&
+           std::ranges::any_of(other->volume_claims, [&](const state::VolumeClaimUse& use) {
              return use.claim_name == claim;
            });
+  };
+  return std::ranges::any_of(state.nodes.ordered(), [&](state::NodeIndex node) {
+    return std::ranges::any_of(state.nodes.At(node).pods, uses);
   });
 }
 

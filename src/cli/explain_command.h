@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "cli/output.h"
+
+namespace drachma::cli {
+
+struct ExplainArguments {
+  std::string target;  // "pod/x", "device/DRIVER/POOL/DEVICE", or a kind
+  std::string name;    // when `target` is a kind alone
+  std::string ns;      // default: the context's
+  std::string kubeconfig;
+  OutputFormat output = OutputFormat::kTable;
+};
+
+// Why a pod, a claim or a device waits or is held, from what the API server shows. The answer is
+// the same whoever schedules the pod.
+int RunExplain(const ExplainArguments& arguments);
+
+}  // namespace drachma::cli
