@@ -160,6 +160,19 @@ bool FieldSelector::Matches(const Value& object) const {
   return true;
 }
 
+std::vector<std::string> FieldSelector::Members() const {
+  std::vector<std::string> members;
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    std::string_view path = paths_.empty() ? std::string_view(terms_[i].label) : paths_[i];
+    while (!path.empty()) {
+      const std::string_view one = path.substr(0, path.find('|'));
+      path.remove_prefix(std::min(path.size(), one.size() + 1));
+      members.emplace_back(one.substr(0, one.find_first_of("[#?")));
+    }
+  }
+  return members;
+}
+
 const std::string* FieldSelector::RequiredValue(std::string_view label) const {
   for (const Term& term : terms_) {
     if (term.equal && term.label == label) return &term.value;

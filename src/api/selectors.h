@@ -80,6 +80,8 @@ class FieldSelector {
   [[nodiscard]] bool Matches(const json::Value& object) const;
   [[nodiscard]] bool empty() const { return terms_.empty(); }
   [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
+  // The members that Matches() looks at, as dotted paths ("spec.nodeName", "status.podIPs").
+  [[nodiscard]] std::vector<std::string> Members() const;
   // The value that an equality on `label` asks for; null when there is none.
   [[nodiscard]] const std::string* RequiredValue(std::string_view label) const;
 

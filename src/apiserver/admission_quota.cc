@@ -180,19 +180,19 @@ Status ResourceQuota::Validate(AdmissionRequest& request, const ObjectReader& ob
   std::vector<std::pair<store::RecordPtr, json::Value>> changes;
   for (const store::RecordPtr& durable : page->records) {
     const store::RecordPtr record = store.Head(durable->key);
-    if (record == nullptr || !MatchesScopes(record->object, request, request.object)) continue;
-    const Usage hard = AmountsOf(record->object.At({"status", "hard"}));
+    if (record == nullptr || !MatchesScopes(record->Object(), request, request.object)) continue;
+    const Usage hard = AmountsOf(record->Object().At({"status", "hard"}));
     if (Masked(usage, hard).empty()) continue;
     if (const std::string missing = creates ? MissingRequests(request, hard) : "";
         !missing.empty()) {
       return Refuse(request,
                     fmt::format("failed quota: {}: {}",
-                                record->object.At({"metadata", "name"}).AsString(), missing));
+                                record->Object().At({"metadata", "name"}).AsString(), missing));
     }
-    const bool counted = creates || MatchesScopes(record->object, request, request.old_object);
+    const bool counted = creates || MatchesScopes(record->Object(), request, request.old_object);
     const Usage wanted = Masked(counted ? growth : Growth(usage, {}), hard);
     if (wanted.empty()) continue;
-    DRA_ASSIGN(json::Value updated, Charged(request, record->object, hard, wanted));
+    DRA_ASSIGN(json::Value updated, Charged(request, record->Object(), hard, wanted));
     changes.emplace_back(record, std::move(updated));
   }
   if (request.dry_run) return {};

@@ -204,7 +204,7 @@ json::Value Core::Get(std::string_view group, std::string_view plural, std::stri
   const KindPtr kind = kinds_.Find(group, plural);
   if (kind == nullptr) return nullptr;
   const store::RecordPtr record = store_.Get(kind->KeyOf(ns, name));
-  return record == nullptr ? json::Value() : record->object;
+  return record == nullptr ? json::Value() : record->Object();
 }
 
 void Core::ForEach(std::string_view group, std::string_view plural, std::string_view ns,
@@ -213,7 +213,7 @@ void Core::ForEach(std::string_view group, std::string_view plural, std::string_
   if (kind == nullptr) return;
   const Result<store::Page> page = store_.List(kind->ScopeOf(ns));
   if (!page) return;
-  for (const store::RecordPtr& record : page->records) visit(record->object);
+  for (const store::RecordPtr& record : page->records) visit(record->Object());
 }
 
 validation::Context Core::ContextOf(const ApiRequest& request, std::string verb,
@@ -238,7 +238,7 @@ validation::Context Core::ContextOf(const ApiRequest& request, std::string verb,
   context.lookup_namespace = [this](std::string_view ns) -> Result<json::Value> {
     const store::RecordPtr record = store_.Get(fmt::format("/registry/namespaces/{}", ns));
     if (record == nullptr) return std::unexpected(NotFoundError("", "namespaces", ns));
-    return record->object;
+    return record->Object();
   };
   context.authorize = [this, user = request.user](const validation::Access& access) {
     validation::AccessAnswer answer;

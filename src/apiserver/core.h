@@ -45,9 +45,7 @@ struct Answer {
   std::vector<std::string> warnings;
 
   // The object of an answer that is no list.
-  [[nodiscard]] const json::Value& Object() const {
-    return record != nullptr ? record->object : object;
-  }
+  [[nodiscard]] json::Value Object() const { return record != nullptr ? record->Object() : object; }
 };
 
 using Done = std::move_only_function<void(Result<Answer>)>;

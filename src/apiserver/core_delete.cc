@@ -245,12 +245,12 @@ void Core::Attempt(const DeleteJobPtr& job) {
   }
   job->admission = AdmissionOf(job->request, kind, Operation::kDelete);
   job->admission.name = job->name;
-  job->admission.old_object = job->base->object;
+  job->admission.old_object = job->base->Object();
   job->admission.options = job->options;
   Status allowed = Admit(job->admission);
   if (allowed) allowed = Validate(job->admission);
   if (!allowed) return job->done(std::unexpected(std::move(allowed.error())));
-  if (Status fits = CheckPreconditions(kind, job->base->object, job->options); !fits) {
+  if (Status fits = CheckPreconditions(kind, job->base->Object(), job->options); !fits) {
     return job->done(std::unexpected(std::move(fits.error())));
   }
   Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status seen) {
@@ -264,8 +264,8 @@ void Core::Attempt(const DeleteJobPtr& job) {
 
 void Core::Remove(const DeleteJobPtr& job) {
   const Kind& kind = *job->kind;
-  Plan plan = IsNamespace(kind) ? PlanForNamespace(kind, job->base->object, job->options, Now())
-                                : PlanFor(kind, job->base->object, job->options, Now());
+  Plan plan = IsNamespace(kind) ? PlanForNamespace(kind, job->base->Object(), job->options, Now())
+                                : PlanFor(kind, job->base->Object(), job->options, Now());
   const bool gone = plan.action == Plan::Action::kRemove;
   if (plan.action == Plan::Action::kNothing || IsDryRun(job->options)) {
     return Deleted(job, std::move(plan.object), job->base, gone);
@@ -304,7 +304,7 @@ void Core::Deleted(const DeleteJobPtr& job, json::Value last, Result<store::Reco
   answer.kind = job->kind;
   answer.version = job->request.resource().version;
   if (!IsDryRun(job->options)) {
-    last.Edit("metadata").Set("resourceVersion", (*result)->object["metadata"]["resourceVersion"]);
+    last.Edit("metadata").Set("resourceVersion", (*result)->Object()["metadata"]["resourceVersion"]);
   }
   answer.object = std::move(last);
   job->done(std::move(answer));
@@ -335,8 +335,8 @@ void DeleteNext(Core& core, const std::shared_ptr<CollectionJob>& job) {
   auto one = std::make_shared<DeleteJob>();
   one->request = job->request;
   one->kind = job->kind;
-  one->ns = record->object["metadata"]["namespace"].AsString();
-  one->name = record->object["metadata"]["name"].AsString();
+  one->ns = record->Object()["metadata"]["namespace"].AsString();
+  one->name = record->Object()["metadata"]["name"].AsString();
   one->options = job->options;
   one->done = [&core, job](Result<Answer> answer) {
     if (!answer && answer.error().code != Code::kNotFound && !job->error) {

@@ -147,8 +147,7 @@ Status Core::Prepare(WriteJob& job) {
   if (job.base == nullptr && job.missing == WriteJob::Missing::kFail) {
     return std::unexpected(NotFoundError(job.kind->group(), job.kind->plural(), job.name));
   }
-  static const json::Value kNone;
-  const json::Value& existing = job.base == nullptr ? kNone : job.base->object;
+  const json::Value existing = job.base == nullptr ? json::Value() : job.base->Object();
   if (!job.uid_precondition.empty()) {
     const std::string_view present = existing["metadata"]["uid"].AsString();
     if (present != job.uid_precondition) {
@@ -210,7 +209,7 @@ Status Core::Check(WriteJob& job) {
 
 Status Core::CheckUpdate(WriteJob& job) {
   json::Value& object = job.admission.object;
-  const json::Value& existing = job.base->object;
+  const json::Value existing = job.base->Object();
   const validation::Context context =
       ContextOf(job.request, job.request.call.verb == client::Verb::kPatch ? "patch" : "update",
                 job.subresource, job.name);
@@ -240,8 +239,8 @@ void Core::Checked(const WriteJobPtr& job) {
   job->object = std::move(job->admission.object);
   json::Value& object = job->object;
   if (job->base != nullptr) {
-    if (object == job->base->object) return AnswerUnchanged(job);
-    job->deletes = DeletesItself(*job->kind, object, job->base->object);
+    if (object == job->base->Object()) return AnswerUnchanged(job);
+    job->deletes = DeletesItself(*job->kind, object, job->base->Object());
     if (job->deletes) {
       if (job->request.call.dry_run) return Finish(*job, {.object = object});
       store_.Delete(job->base->key, job->base->revision,

@@ -68,7 +68,7 @@ Value DefinitionStatus(const Value& definition, const std::string& fault, Time n
 
 Status CustomResources::Start() {
   DRA_ASSIGN(const store::Page page, core_.store().List(kDefinitions));
-  for (const store::RecordPtr& record : page.records) Serve(record->object);
+  for (const store::RecordPtr& record : page.records) Serve(record->Object());
   const auto ready = [self = std::weak_ptr(self_), &executor = core_.executor()] {
     executor.Post([self] {
       const auto held = self.lock();
@@ -92,9 +92,9 @@ void CustomResources::Follow() {
   }
   for (const store::EventPtr& event : batch->events) {
     if (event->type == store::EventType::kDeleted) {
-      Stop(event->record->object);
+      Stop(event->record->Object());
     } else {
-      Serve(event->record->object);
+      Serve(event->record->Object());
     }
   }
 }

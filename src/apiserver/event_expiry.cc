@@ -21,7 +21,7 @@ std::size_t ExpireEvents(store::Store& store, Time now) {
   if (!page) return 0;
   std::size_t due = 0;
   for (const store::RecordPtr& record : page->records) {
-    const Time seen = LastSeen(record->object);
+    const Time seen = LastSeen(record->Object());
     if (seen == Time::min() || now - seen <= kEventTtl) continue;
     ++due;
     store.Delete(record->key, record->revision, [](const Result<store::RecordPtr>&) {});

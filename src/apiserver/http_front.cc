@@ -74,6 +74,13 @@ std::string WarningHeader(std::string_view text) {
   return quoted + '"';
 }
 
+// Watches do not count as requests under way (upstream's long-running requests): a thousand clients
+// that watch again after a restart are not turned away.
+bool IsWatch(const HttpRequest& request) {
+  if (request.query().find("watch") == std::string_view::npos) return false;
+  return QueryFlag(net::ParseQuery(request.query()), "watch");
+}
+
 // One request on its way through the core. Answers once.
 class Exchange {
  public:
@@ -83,10 +90,12 @@ class Exchange {
         responder_(std::move(responder)),
         metrics_(metrics),
         started_(started),
-        mutating_(IsMutating(request_.method)) {
-    InFlight().fetch_add(1);
+        in_flight_(InFlight()) {
+    if (in_flight_ != nullptr) ++*in_flight_;
   }
-  ~Exchange() { InFlight().fetch_sub(1); }
+  ~Exchange() {
+    if (in_flight_ != nullptr) --*in_flight_;
+  }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -138,15 +147,16 @@ class Exchange {
   [[nodiscard]] const std::shared_ptr<HttpResponder>& responder() const { return responder_; }
 
  private:
-  std::atomic<int>& InFlight() {
-    return mutating_ ? metrics_.writes_in_flight : metrics_.reads_in_flight;
+  std::atomic<int>* InFlight() {
+    if (IsMutating(request_.method)) return &metrics_.writes_in_flight;
+    return IsWatch(request_) ? nullptr : &metrics_.reads_in_flight;
   }
 
   HttpRequest request_;
   std::shared_ptr<HttpResponder> responder_;
   HttpMetrics& metrics_;
   const Duration started_;
-  const bool mutating_;
+  std::atomic<int>* const in_flight_;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
@@ -271,7 +281,8 @@ class Front final : public HttpFront {
     }
     const bool mutating = IsMutating(request.method);
     const bool too_many = mutating ? metrics_.writes_in_flight >= options_.mutating_in_flight_max
-                                   : metrics_.reads_in_flight >= options_.requests_in_flight_max;
+                                   : metrics_.reads_in_flight >= options_.requests_in_flight_max &&
+                                         !IsWatch(request);
     if (too_many) {
       ++metrics_.rejected;
       return responder->Respond(

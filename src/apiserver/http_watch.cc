@@ -87,10 +87,10 @@ net::SharedBytes HttpWatch::ObjectText(const store::RecordPtr& record, const jso
   const As as = rendering_.accepted.as;
   if (as == As::kObject && kind_->storage_api_version() == api_version_) return record->Json();
   // Ages make tables differ from second to second, and the first one has columns.
-  if (as == As::kTable) return net::Share(Encoded(record->object));
+  if (as == As::kTable) return net::Share(Encoded(record->Object()));
   const std::string form =
       as == As::kObject ? api_version_ : "metadata/" + rendering_.accepted.meta_version;
-  return texts_.Get(record, form, [&] { return Encoded(record->object); });
+  return texts_.Get(record, form, [&] { return Encoded(record->Object()); });
 }
 
 WatchSink::Flow HttpWatch::OnEvent(Type type, const store::RecordPtr& record,

@@ -7,13 +7,17 @@
 #include <utility>
 
 #include "json/json.h"
+#include "json/part.h"
 #include "net/signing.h"
 #include "validation/field_error.h"
 
 namespace drachma::apiserver {
 
-bool Selection::Matches(const json::Value& object) const {
-  return everything || (labels.Matches(object["metadata"]["labels"]) && fields.Matches(object));
+bool Selection::Matches(const store::Record& record) const {
+  if (everything) return true;
+  const std::shared_ptr<const std::string> text = record.TextIfMade();
+  const json::Value object = text != nullptr ? json::ReadPart(*text, members) : record.Object();
+  return labels.Matches(object["metadata"]["labels"]) && fields.Matches(object);
 }
 
 Result<Selection> SelectionOf(const Kind& kind, const client::Request& call) {
@@ -32,6 +36,8 @@ Result<Selection> SelectionOf(const Kind& kind, const client::Request& call) {
     selection.scope = kind.KeyOf(call.ns, *name);
   }
   selection.everything = selection.labels.empty() && selection.fields.empty();
+  selection.members = selection.fields.Members();
+  if (!selection.labels.empty()) selection.members.emplace_back("metadata.labels");
   return selection;
 }
 
@@ -151,7 +157,7 @@ Result<Answer::List> ListRecords(const store::Store& store, const Kind& kind,
     } else {
       for (store::RecordPtr& record : page->records) {
         options.after_key = record->key;
-        if (selection.Matches(record->object)) list.records.push_back(std::move(record));
+        if (selection.Matches(*record)) list.records.push_back(std::move(record));
       }
     }
     if (!page->more) return list;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/selectors.h"
 #include "apiserver/core.h"
@@ -18,9 +19,12 @@ struct Selection {
   std::string scope;  // of the store
   api::LabelSelector labels;
   api::FieldSelector fields;
-  bool everything = true;  // no selector besides the scope
+  bool everything = true;            // no selector besides the scope
+  std::vector<std::string> members;  // that the selectors look at, as dotted paths
 
-  [[nodiscard]] bool Matches(const json::Value& object) const;
+  // Looks at the record's text when there is one, so that a selection over many records at rest
+  // does not make trees of them.
+  [[nodiscard]] bool Matches(const store::Record& record) const;
 };
 // ERRORS: kBadRequest for selectors that cannot be read or name an unknown field.
 [[nodiscard]] Result<Selection> SelectionOf(const Kind& kind, const client::Request& call);

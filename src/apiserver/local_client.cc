@@ -51,7 +51,7 @@ class LocalWatchState final : public WatchSink,
     using EventType = client::WatchEvent::Type;
     constexpr EventType kTypes[] = {EventType::kAdded, EventType::kModified, EventType::kDeleted};
     Result<json::Value> converted =
-        kind_->Convert(object != nullptr ? *object : record->object, api_version_);
+        kind_->Convert(object != nullptr ? *object : record->Object(), api_version_);
     if (!converted) return Flow::kMore;
     return Push({.type = kTypes[static_cast<std::size_t>(type)], .object = std::move(*converted)});
   }

@@ -18,7 +18,7 @@ Result<json::Value> ObjectOf(const Answer& answer) {
   json::Value items = json::Value::Array();
   items.Reserve(answer.list->records.size());
   for (const store::RecordPtr& record : answer.list->records) {
-    DRA_ASSIGN(json::Value item, answer.kind->Convert(record->object, api_version));
+    DRA_ASSIGN(json::Value item, answer.kind->Convert(record->Object(), api_version));
     items.Append(std::move(item));
   }
   return json::Value::Object({{"kind", answer.kind->info().list_kind},

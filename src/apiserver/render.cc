@@ -51,7 +51,7 @@ Result<std::string> ListText(const Answer& answer) {
       AppendItem(*record->Json(), prefix, text);
       continue;
     }
-    DRA_ASSIGN(const json::Value item, kind.Convert(record->object, api_version));
+    DRA_ASSIGN(const json::Value item, kind.Convert(record->Object(), api_version));
     AppendItem(json::Write(item), prefix, text);
   }
   text += "]}\n";
@@ -61,7 +61,7 @@ Result<std::string> ListText(const Answer& answer) {
 json::Value PartialList(const Answer& answer, std::string_view meta_version) {
   json::Value items = json::Value::Array();
   for (const store::RecordPtr& record : answer.list->records) {
-    items.Append(PartialMetadataOf(record->object, meta_version));
+    items.Append(PartialMetadataOf(record->Object(), meta_version));
   }
   return json::Value::Object({{"kind", "PartialObjectMetadataList"},
                               {"apiVersion", MetaApiVersion(meta_version)},
@@ -74,7 +74,7 @@ json::Value Table(const Answer& answer, const Rendering& rendering) {
   json::Value meta;
   if (answer.list) {
     for (const store::RecordPtr& record : answer.list->records) {
-      rows.push_back(RowOf(*answer.kind, answer.version, record->object, rendering));
+      rows.push_back(RowOf(*answer.kind, answer.version, record->Object(), rendering));
     }
     meta = ListMetaOf(*answer.list);
   } else {

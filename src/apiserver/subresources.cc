@@ -109,7 +109,7 @@ void HandleScaleAs(Core& core, ApiRequest request, const KindPtr& kind, ScaleFor
     case client::Verb::kGet: {
       Result<store::RecordPtr> record = core.Find(*kind, request.call.ns, request.call.name);
       if (!record) return done(std::unexpected(std::move(record.error())));
-      Result<json::Value> scale = form.read((*record)->object);
+      Result<json::Value> scale = form.read((*record)->Object());
       if (!scale) return done(std::unexpected(std::move(scale.error())));
       return done(Answer{.object = std::move(*scale)});
     }

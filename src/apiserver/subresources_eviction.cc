@@ -200,8 +200,8 @@ void HandleEviction(Core& core, ApiRequest request, const KindPtr& kind, Done do
   job->done = std::move(done);
   const Result<store::RecordPtr> pod = core.Find(*kind, job->ns, job->name);
   if (!pod) return job->done(std::unexpected(pod.error()));
-  if (MayIgnoreBudgets((*pod)->object)) return EvictPod(core, job);
-  AskBudget(core, job, (*pod)->object);
+  if (MayIgnoreBudgets((*pod)->Object())) return EvictPod(core, job);
+  AskBudget(core, job, (*pod)->Object());
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ void HandleKubelet(Core& core, ApiRequest request, const KindPtr& kind, Done don
   const Result<store::RecordPtr> pod = core.Find(*kind, request.call.ns, request.call.name);
   if (!pod) return done(std::unexpected(pod.error()));
   const std::string& what = request.call.subresource;
-  if ((*pod)->object["spec"]["nodeName"].AsString().empty()) {
+  if ((*pod)->Object()["spec"]["nodeName"].AsString().empty()) {
     // A pod that nobody runs has written nothing yet (registry/core/pod's LogLocation).
     if (what == "log") return done(Answer{.text = std::string()});
     return done(BadInput(fmt::format("pod {} does not have a host assigned", request.call.name)));
@@ -107,7 +107,7 @@ void HandleKubelet(Core& core, ApiRequest request, const KindPtr& kind, Done don
   done(Fail(Code::kNotFound,
             fmt::format("the node \"{}\" is simulated: no container runs there, so there is "
                         "nothing to {} in pod \"{}\"",
-                        (*pod)->object["spec"]["nodeName"].AsString(),
+                        (*pod)->Object()["spec"]["nodeName"].AsString(),
                         what == "log" ? "read logs from" : what.substr(0, what.find('/')),
                         request.call.name)));
 }

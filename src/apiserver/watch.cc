@@ -51,7 +51,7 @@ Status WatchSession::Open(const client::Request& call) {
     DRA_ASSIGN(store::Page page, store.List(selection_.scope));
     from = page.revision;
     for (store::RecordPtr& record : page.records) {
-      if (selection_.Matches(record->object)) initial_.push_back(std::move(record));
+      if (selection_.Matches(*record)) initial_.push_back(std::move(record));
     }
     initial_bookmark_ = call.send_initial_events.value_or(false) && call.allow_watch_bookmarks;
   } else if (wanted == 0) {
@@ -148,17 +148,17 @@ void WatchSession::Pump() {
 bool WatchSession::Deliver(const store::Event& event) {
   using Type = WatchSink::Type;
   const bool deleted = event.type == store::EventType::kDeleted;
-  const bool now = !deleted && selection_.Matches(event.record->object);
+  const bool now = !deleted && selection_.Matches(*event.record);
   const bool before =
       event.type != store::EventType::kCreated &&
       (selection_.everything ||
-       selection_.Matches((event.previous != nullptr ? event.previous : event.record)->object));
+       selection_.Matches(event.previous != nullptr ? *event.previous : *event.record));
   if (!now && !before) return true;
   if (now) {
     return Obey(sink_->OnEvent(before ? Type::kModified : Type::kAdded, event.record, nullptr));
   }
   if (deleted) return Obey(sink_->OnEvent(Type::kDeleted, event.record, nullptr));
-  json::Value last = event.previous->object;
+  json::Value last = event.previous->Object();
   store::StampResourceVersion(last, event.revision());
   return Obey(sink_->OnEvent(Type::kDeleted, event.record, &last));
 }

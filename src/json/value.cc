@@ -477,6 +477,10 @@ bool Value::SharesWith(const Value& other) const {
   return kind_ < Kind::kArray && *this == other;
 }
 
+bool Value::IsShared() const {
+  return OnHeap() && Load<StringNode*>()->references.load(std::memory_order_acquire) > 1;
+}
+
 namespace {
 
 bool EqualArrays(const Value& a, const Value& b) {

@@ -112,6 +112,8 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
   // Whether both are the same tree in memory (or equal scalars): a fast "certainly equal".
   [[nodiscard]] bool SharesWith(const Value& other) const;
+  // Whether other Values hold this tree as a whole. Scalars are never shared.
+  [[nodiscard]] bool IsShared() const;
   // Bytes of heap that the tree takes; shared parts are counted each time.
   [[nodiscard]] std::size_t HeapBytes() const;
 

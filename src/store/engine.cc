@@ -16,20 +16,19 @@ constexpr std::size_t kEventOverheadBytes = 256;
 EventPtr MakeEvent(std::string key, std::optional<json::Value> object, const RecordPtr& head,
                    Revision revision, std::size_t object_bytes,
                    void (*stamp)(json::Value&, Revision)) {
-  auto record = std::make_shared<Record>();
-  record->key = std::move(key);
-  record->created = head != nullptr ? head->created : revision;
-  record->revision = revision;
-  record->object = object ? std::move(*object) : head->object;
-  stamp(record->object, revision);
-
   auto event = std::make_shared<Event>();
   event->type = !object           ? EventType::kDeleted
                 : head == nullptr ? EventType::kCreated
                                   : EventType::kModified;
   event->previous = head;
-  event->bytes = object_bytes + record->key.size() + kEventOverheadBytes;
-  event->record = std::move(record);
+  event->bytes = object_bytes + key.size() + kEventOverheadBytes;
+  if (object) {
+    stamp(*object, revision);
+    event->record = Record::OfObject(std::move(key), head != nullptr ? head->created : revision,
+                                     revision, std::move(*object));
+  } else {
+    event->record = Record::OfDeletion(head, revision, stamp);
+  }
   return event;
 }
 

@@ -16,21 +16,57 @@ using Revision = std::int64_t;
 
 // One state of one key. Immutable; readers on all threads share it.
 //
-// `object` already carries the record's revision in metadata.resourceVersion (see
-// StoreOptions::stamp), so that it can be shown as it is.
-struct Record {
-  std::string key;
-  Revision created = 0;   // the revision of the write that made the key
-  Revision revision = 0;  // the revision of this state
-  json::Value object;
+// The object is there as a tree, as text, or as both, and what is missing is made when it is asked
+// for. Text is what clients over HTTP get and what the disk holds, and takes a quarter of the
+// memory; trees are what writes, selectors and clients in process work on. Text stays once it was
+// made. A tree beside it goes when kWarmTreesMax other records have got both forms since, unless
+// somebody else holds the same tree: then it costs nothing.
+class Record : public std::enable_shared_from_this<Record> {
+ public:
+  static constexpr std::size_t kWarmTreesMax = 2048;
 
-  // The compact JSON of `object`. It is kept for as long as anybody holds it and not longer: a
-  // thousand watchers that send the same record share one text, and a store at rest holds none.
-  // Any thread.
+  // Either form. `object` already carries the record's revision in metadata.resourceVersion (see
+  // StoreOptions::stamp), so that it can be shown as it is; `text` is compact JSON that is known
+  // to be valid.
+  [[nodiscard]] static std::shared_ptr<const Record> OfObject(std::string key, Revision created,
+                                                              Revision revision,
+                                                              json::Value object);
+  [[nodiscard]] static std::shared_ptr<const Record> OfText(std::string key, Revision created,
+                                                            Revision revision, std::string text);
+  // The state of a key after its deletion: what `last` was, stamped with the deletion's revision.
+  // Made when it is asked for. REQUIRES: last is not null.
+  using Stamp = void (*)(json::Value& object, Revision revision);
+  [[nodiscard]] static std::shared_ptr<const Record> OfDeletion(std::shared_ptr<const Record> last,
+                                                                Revision revision, Stamp stamp);
+
+  const std::string key;
+  const Revision created;   // the revision of the write that made the key
+  const Revision revision;  // the revision of this state
+
+  // The object: a reference to the shared tree. Any thread.
+  [[nodiscard]] json::Value Object() const;
+  // Its compact JSON, one text for all who hold it. Any thread.
   [[nodiscard]] std::shared_ptr<const std::string> Json() const;
+  // The text, or null when nobody has asked for it yet. Any thread.
+  [[nodiscard]] std::shared_ptr<const std::string> TextIfMade() const;
 
  private:
-  mutable std::weak_ptr<const std::string> json_;  // guarded by a lock shared by many records
+  class WarmTrees;
+  struct Deletion;
+  struct Private {};
+
+ public:  // for std::make_shared
+  Record(Private, std::string key_text, Revision created_at, Revision revision_at);
+  ~Record();
+
+ private:
+  // The tree of OfDeletion(); else null.
+  [[nodiscard]] json::Value TreeOfDeletion() const;
+
+  // Both guarded by a lock shared by many records.
+  mutable json::Value object_;
+  mutable std::shared_ptr<const std::string> text_;
+  std::unique_ptr<const Deletion> deletion_;  // null but for OfDeletion()
 };
 using RecordPtr = std::shared_ptr<const Record>;
 

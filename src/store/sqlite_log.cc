@@ -19,6 +19,8 @@ constexpr int kApplicationId = 0x44524143;
 constexpr std::size_t kStaleRowsMax = 4096;
 // Beyond this the write-ahead log is copied into the database.
 constexpr std::int64_t kWalBytesMax = 16 << 20;
+// What an event takes beside key and text, about.
+constexpr std::size_t kRowOverheadBytes = 256;
 
 constexpr char kSchema[] = R"(
 CREATE TABLE log (
@@ -63,27 +65,23 @@ Result<Row> ReadRow(const Statement& statement) {
 }
 
 // The change that a row tells of, given the state before.
-Result<EventPtr> ToEvent(const Row& row, RecordPtr previous, const StoreOptions& options) {
-  auto record = std::make_shared<Record>();
-  record->key = std::string(row.key);
-  record->revision = row.revision;
-  record->created = row.created;
+EventPtr ToEvent(const Row& row, RecordPtr previous, const StoreOptions& options) {
   auto event = std::make_shared<Event>();
-  event->bytes = row.key.size() + 256;
+  event->bytes = row.key.size() + kRowOverheadBytes;
+  std::string key(row.key);
   if (row.value) {
-    auto object = json::Read(*row.value);
-    if (!object) return CorruptRow(row.revision, object.error().message);
-    record->object = *std::move(object);
-    event->bytes += record->object.HeapBytes();
+    event->bytes += row.value->size();
+    event->record =
+        Record::OfText(std::move(key), row.created, row.revision, std::string(*row.value));
     event->type = row.created == row.revision ? EventType::kCreated : EventType::kModified;
     if (event->type == EventType::kCreated) previous = nullptr;
   } else {
+    event->record = previous != nullptr
+                        ? Record::OfDeletion(previous, row.revision, options.stamp)
+                        : Record::OfObject(std::move(key), row.created, row.revision, {});
     event->type = EventType::kDeleted;
-    if (previous != nullptr) record->object = previous->object;
-    options.stamp(record->object, row.revision);
   }
   event->previous = std::move(previous);
-  event->record = std::move(record);
   return event;
 }
 
@@ -142,7 +140,7 @@ Result<Contents> SqliteLog::Load(const StoreOptions& options) {
     DRA_ASSIGN(const bool more, rows.Next());
     if (!more) return contents;
     DRA_ASSIGN(const Row row, ReadRow(rows));
-    DRA_ASSIGN(EventPtr event, ToEvent(row, contents.table.Find(row.key), options));
+    EventPtr event = ToEvent(row, contents.table.Find(row.key), options);
     contents.table.Apply(*event);
     if (row.revision > contents.history.forgotten()) {
       Forget(contents.history.Append(std::move(event)));
@@ -155,8 +153,8 @@ Result<Contents> SqliteLog::Load(const StoreOptions& options) {
 Status SqliteLog::Append(const std::vector<EventPtr>& events) {
   texts_.clear();
   for (const EventPtr& event : events) {
-    std::string& text = texts_.emplace_back();
-    if (event->type != EventType::kDeleted) json::WriteTo(event->record->object, text);
+    const bool deleted = event->type == EventType::kDeleted;
+    texts_.push_back(deleted ? nullptr : event->record->Json());
   }
   Status status = Insert(events);
   if (!status && status.error().code == Code::kUnavailable && database_.Checkpoint()) {
@@ -173,8 +171,9 @@ Status SqliteLog::Insert(const std::vector<EventPtr>& events) {
       insert_.Bind(0, record.revision);
       insert_.BindText(1, record.key);
       insert_.Bind(2, record.created);
-      insert_.Bind(3, Checksum(record.key, texts_[i]));
-      insert_.BindBlob(4, events[i]->type == EventType::kDeleted ? std::string_view() : texts_[i]);
+      const bool deleted = texts_[i] == nullptr;
+      insert_.Bind(3, Checksum(record.key, deleted ? std::string_view("") : *texts_[i]));
+      insert_.BindBlob(4, deleted ? std::string_view() : *texts_[i]);
       DRA_TRY(insert_.Run());
     }
     return {};

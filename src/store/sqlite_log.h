@@ -43,9 +43,9 @@ class SqliteLog {
   Statement remove_;
   Statement set_compacted_;
   std::string folder_;
-  std::vector<std::string> texts_;  // of the objects being written
-  std::vector<Revision> stale_;     // rows that may go
-  Revision compacted_ = 1;          // the newest event that has left the history
+  std::vector<std::shared_ptr<const std::string>> texts_;  // of the objects being written
+  std::vector<Revision> stale_;                            // rows that may go
+  Revision compacted_ = 1;  // the newest event that has left the history
   bool tidy_failed_ = false;
 };
 

@@ -91,7 +91,7 @@ TEST(SqliteStore, AWatchResumesOverARestartWithoutAGap) {
   const WatchBatch batch = watch->Take().value();
   ASSERT_EQ(batch.events.size(), 3u);
   EXPECT_EQ(batch.events[0]->type, EventType::kModified);
-  EXPECT_EQ(batch.events[0]->previous->object["data"].AsString(), "1");
+  EXPECT_EQ(batch.events[0]->previous->Object()["data"].AsString(), "1");
   EXPECT_EQ(batch.events[1]->type, EventType::kDeleted);
   EXPECT_EQ(*batch.events[1]->record->Json(), R"({"data":"2","metadata":{"resourceVersion":"4"}})");
   EXPECT_EQ(batch.events[2]->type, EventType::kCreated);
@@ -113,7 +113,7 @@ TEST(SqliteStore, RowsThatNobodyCanAskForAreRemoved) {
   EXPECT_LT(Query(folder, "SELECT count(*) FROM log"), 4096 + 100);
   const auto store = Open(folder, /*history=*/10);
   EXPECT_EQ(store->Count("/a/"), 6u);
-  EXPECT_EQ(store->Get("/a/1")->object["n"].AsInt(), 9997 - (9997 - 1) % 7);
+  EXPECT_EQ(store->Get("/a/1")->Object()["n"].AsInt(), 9997 - (9997 - 1) % 7);
   EXPECT_EQ(store->Current(), kWrites + 2);
   EXPECT_FALSE(store->Subscribe("/a/", kWrites - 10, [] {}));
   const auto watch = store->Subscribe("/a/", kWrites - 8, [] {}).value();

@@ -74,10 +74,10 @@ std::vector<std::string> Describe(const std::vector<EventPtr>& events) {
   for (const EventPtr& event : events) {
     static constexpr const char* kNames[] = {"created", "modified", "deleted"};
     texts.push_back(std::string(kNames[static_cast<int>(event->type)]) + " " + event->key() + " " +
-                    std::string(event->record->object["data"].AsString()) +
+                    std::string(event->record->Object()["data"].AsString()) +
                     (event->previous == nullptr
                          ? ""
-                         : " was " + std::string(event->previous->object["data"].AsString())));
+                         : " was " + std::string(event->previous->Object()["data"].AsString())));
   }
   return texts;
 }
@@ -90,7 +90,7 @@ TEST_P(StoreTest, TheEmptyStoreStandsAtOne) { EXPECT_EQ(store_->Current(), 1); }
 TEST_P(StoreTest, AWriteStampsItsRevisionIntoTheObject) {
   const RecordPtr record = Put("/a/x", "1", kMustNotExist).value();
   EXPECT_EQ(record->revision, 2);
-  EXPECT_EQ(record->object.At({"metadata", "resourceVersion"}).AsString(), "2");
+  EXPECT_EQ(record->Object().At({"metadata", "resourceVersion"}).AsString(), "2");
   EXPECT_EQ(store_->Get("/a/x"), record);
 }
 
@@ -109,7 +109,7 @@ TEST_P(StoreTest, WritingOverAnotherRevisionIsAConflict) {
   (void)Put("/a/x", "2", 2);
   EXPECT_EQ(Put("/a/x", "3", 2).error().code, Code::kConflict);
   EXPECT_EQ(Delete("/a/x", 2).error().code, Code::kConflict);
-  EXPECT_EQ(store_->Get("/a/x")->object["data"].AsString(), "2");
+  EXPECT_EQ(store_->Get("/a/x")->Object()["data"].AsString(), "2");
 }
 
 TEST_P(StoreTest, UpdatingOrDeletingWhatIsNotThereIsNotFound) {
@@ -120,8 +120,8 @@ TEST_P(StoreTest, UpdatingOrDeletingWhatIsNotThereIsNotFound) {
 TEST_P(StoreTest, ADeletionAnswersTheLastStateWithItsOwnRevision) {
   (void)Put("/a/x", "1", kMustNotExist);
   const RecordPtr last = Delete("/a/x", 2).value();
-  EXPECT_EQ(last->object["data"].AsString(), "1");
-  EXPECT_EQ(last->object.At({"metadata", "resourceVersion"}).AsString(), "3");
+  EXPECT_EQ(last->Object()["data"].AsString(), "1");
+  EXPECT_EQ(last->Object().At({"metadata", "resourceVersion"}).AsString(), "3");
   EXPECT_EQ(store_->Get("/a/x"), nullptr);
 }
 
@@ -157,8 +157,8 @@ TEST_P(StoreTest, AListOfThePastShowsWhatWasThen) {
   (void)Put("/a/3", "new", kMustNotExist);
   const Page page = store_->List("/a/", {.at = 3}).value();
   ASSERT_EQ(page.records.size(), 2u);
-  EXPECT_EQ(page.records[0]->object["data"].AsString(), "old");
-  EXPECT_EQ(page.records[1]->object["data"].AsString(), "gone");
+  EXPECT_EQ(page.records[0]->Object()["data"].AsString(), "old");
+  EXPECT_EQ(page.records[1]->Object()["data"].AsString(), "gone");
   EXPECT_EQ(page.revision, 3);
   EXPECT_THAT(Keys("/a/", {.limit = 1, .at = 3}), ElementsAre("/a/1"));
   EXPECT_THAT(Keys("/a/", {.after_key = "/a/1", .at = 3}), ElementsAre("/a/2"));
@@ -270,7 +270,7 @@ TEST_P(StoreTest, AWriteMayBuildOnOneUnderWay) {
   const Revision under_way = store_->Head("/a/x")->revision;
   store_->Put("/a/x", Object("2"), under_way,
               [&](Result<RecordPtr> result) { answer.set_value(std::move(result)); });
-  EXPECT_EQ(answer.get_future().get().value()->object["data"].AsString(), "2");
+  EXPECT_EQ(answer.get_future().get().value()->Object()["data"].AsString(), "2");
 }
 
 TEST_P(StoreTest, CallbacksMayWriteAgain) {

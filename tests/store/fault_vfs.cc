@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace drachma::store {
 namespace {
 
 constexpr std::size_t kSectorBytes = 512;
+// Of a hundred sectors or changes of a file's size that were not synced, so many reach the disk.
+constexpr int kKeptPercent = 50;
+// One in so many sectors that reach the disk does so in part only.
+constexpr int kTornOneIn = 16;
 
 }  // namespace
 
@@ -17,6 +23,8 @@ struct FaultVfs::File {
   std::string seen;               // what programs read
   std::string durable;            // what is surely on the disk
   std::set<std::size_t> pending;  // sectors of `seen` that were written since the last sync
+  // The least size since the last sync, when it was cut: the disk may know of that.
+  std::optional<std::size_t> truncated;
   bool exists_durably = false;
 };
 
@@ -25,6 +33,8 @@ struct Handle {
   sqlite3_file base;
   FaultVfs* vfs;
   std::shared_ptr<FaultVfs::File>* file;
+  // SQLite's own file system syncs the folder with the first sync of a journal that it opened.
+  bool syncs_folder;
 };
 
 struct FaultVfs::Interface {
@@ -79,7 +89,7 @@ struct FaultVfs::Interface {
     if (vfs.read_only_) return SQLITE_READONLY;
     File& file = **handle.file;
     file.seen.resize(static_cast<std::size_t>(size));
-    file.pending.insert(file.seen.size() / kSectorBytes);
+    file.truncated = std::min(file.seen.size(), file.truncated.value_or(SIZE_MAX));
     return SQLITE_OK;
   }
 
@@ -95,7 +105,9 @@ struct FaultVfs::Interface {
     File& file = **handle.file;
     file.durable = file.seen;
     file.pending.clear();
+    file.truncated.reset();
     file.exists_durably = true;
+    if (std::exchange(handle.syncs_folder, false)) vfs.deleted_.clear();
     return SQLITE_OK;
   }
 
@@ -140,17 +152,22 @@ struct FaultVfs::Interface {
     if (file == nullptr) file = std::make_shared<File>();
     Handle& handle = Of(out);
     handle.vfs = &vfs;
+    handle.syncs_folder = (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
     handle.file = new std::shared_ptr<File>(file);
     out->pMethods = &methods;
     if (out_flags != nullptr) *out_flags = flags;
     return SQLITE_OK;
   }
 
-  static int Delete(sqlite3_vfs* raw, const char* path, int) {
+  // Without a sync of the folder the disk may still hold the file.
+  static int Delete(sqlite3_vfs* raw, const char* path, int sync_folder) {
     FaultVfs& vfs = Of(raw);
     const std::lock_guard lock(vfs.mutex_);
     if (!vfs.Spend()) return SQLITE_IOERR_DELETE;
-    vfs.files_.erase(path);
+    const auto found = vfs.files_.find(path);
+    if (found == vfs.files_.end()) return SQLITE_OK;
+    if (sync_folder == 0 && found->second->exists_durably) vfs.deleted_[path] = found->second;
+    vfs.files_.erase(found);
     return SQLITE_OK;
   }
 
@@ -210,22 +227,34 @@ bool FaultVfs::power_is_cut() const {
   return cut_;
 }
 
+bool FaultVfs::Reaches() { return static_cast<int>(random_() % 100) < kKeptPercent; }
+
+std::string FaultVfs::OnDisk(const File& file) {
+  std::string disk = file.durable;
+  if (file.truncated && Reaches()) disk.resize(std::min(disk.size(), *file.truncated));
+  for (const std::size_t sector : file.pending) {
+    if (!Reaches()) continue;
+    const std::size_t begin = sector * kSectorBytes;
+    if (begin >= file.seen.size()) continue;
+    std::size_t size = std::min(kSectorBytes, file.seen.size() - begin);
+    if (random_() % kTornOneIn == 0) size = random_() % size;
+    if (disk.size() < begin + size) disk.resize(begin + size);
+    std::memcpy(disk.data() + begin, file.seen.data() + begin, size);
+  }
+  return disk;
+}
+
 void FaultVfs::PowerOn() {
   const std::lock_guard lock(mutex_);
   std::erase_if(files_, [](const auto& entry) { return !entry.second->exists_durably; });
+  for (auto& [path, file] : deleted_) {
+    if (Reaches()) files_.emplace(path, std::move(file));
+  }
+  deleted_.clear();
   for (auto& [path, file] : files_) {
-    std::string disk = file->durable;
-    for (const std::size_t sector : file->pending) {
-      if (random_() % 2 == 0) continue;
-      const std::size_t begin = sector * kSectorBytes;
-      if (begin >= file->seen.size()) continue;
-      std::size_t size = std::min(kSectorBytes, file->seen.size() - begin);
-      if (random_() % 16 == 0) size = random_() % size;  // torn
-      if (disk.size() < begin + size) disk.resize(begin + size);
-      std::memcpy(disk.data() + begin, file->seen.data() + begin, size);
-    }
-    file->seen = file->durable = disk;
+    file->seen = file->durable = OnDisk(*file);
     file->pending.clear();
+    file->truncated.reset();
   }
   cut_ = false;
   operations_left_ = INT64_MAX;

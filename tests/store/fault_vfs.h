@@ -16,7 +16,8 @@ namespace drachma::store {
 //
 // It keeps for each file what programs see and what the disk would hold after a power cut. Sync
 // makes the two agree; until then each sector that was written may or may not have reached the
-// disk, and one of them may have been written in part.
+// disk, in any order, and some of them in part only. The same goes for files that were cut short
+// and for files that were deleted: they may come back.
 class FaultVfs {
  public:
   // Registers with SQLite under `name`; must outlive all databases on it.
@@ -50,12 +51,17 @@ class FaultVfs {
   friend struct Interface;
   // False when the operation may not happen.
   bool Spend();
+  // Whether a change that was not synced reaches the disk.
+  bool Reaches();
+  // What the disk holds of a file after a power cut.
+  std::string OnDisk(const File& file);
 
   const std::string name_;
   std::unique_ptr<sqlite3_vfs> vfs_;
   mutable std::mutex mutex_;
   std::mt19937_64 random_;
   std::map<std::string, std::shared_ptr<File>> files_;
+  std::map<std::string, std::shared_ptr<File>> deleted_;  // the disk may not know yet
   std::int64_t operations_left_ = INT64_MAX;
   std::int64_t operations_ = 0;
   std::int64_t capacity_ = INT64_MAX;

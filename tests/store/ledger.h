@@ -44,6 +44,8 @@ class Ledger {
   [[nodiscard]] std::size_t size() const { return answered_.size(); }
 
  private:
+  static constexpr std::size_t kFaultBytesMax = 1000;  // enough to see what is wrong
+
   struct Entry {
     Revision revision = 0;
     bool deleted = false;
@@ -67,6 +69,7 @@ class Ledger {
       const auto found = seen.find(at->first);
       if (found == seen.end() || found->second != at->second) {
         faults += "the watch misses " + at->second + " at " + std::to_string(at->first) + "\n";
+        if (faults.size() > kFaultBytesMax) break;
       }
     }
     return faults;
