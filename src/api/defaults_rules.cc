@@ -21,6 +21,8 @@ void SetMissing(Value& object, std::string_view field, const Value& value) {
   if (object[field].IsNull()) object.Set(field, value);
 }
 
+constexpr std::size_t kImageNameMax = 255;
+
 // What docker's reference grammar takes for the tag of an image: "latest" when there is neither
 // tag nor digest, nothing when the name is no reference.
 std::string_view ImageTag(std::string_view image) {
@@ -44,7 +46,7 @@ std::string_view ImageTag(std::string_view image) {
       name.remove_prefix(first + 1);
     }
   }
-  if (name.empty() || std::ranges::any_of(name, is_upper)) return {};
+  if (name.empty() || name.size() > kImageNameMax || std::ranges::any_of(name, is_upper)) return {};
   if (tag.empty() && at == std::string_view::npos) return "latest";
   return tag;
 }
@@ -240,9 +242,14 @@ void RollingUpdate(Value& strategy, Time) {
 }
 
 void StatefulSetUpdate(Value& strategy, Time) {
-  if (!IsEmptyText(strategy["type"])) return;
-  strategy.Set("type", "RollingUpdate");
-  SetMissing(strategy, "rollingUpdate", Value::Object());
+  if (IsEmptyText(strategy["type"])) {
+    strategy.Set("type", "RollingUpdate");
+    SetMissing(strategy, "rollingUpdate", Value::Object());
+  }
+  if (strategy["type"].AsString() != "RollingUpdate" || strategy["rollingUpdate"].IsNull()) return;
+  Value& rolling = strategy.Edit("rollingUpdate");
+  SetMissing(rolling, "partition", 0);
+  SetMissing(rolling, "maxUnavailable", 1);
 }
 
 // Not of every JobSpec: a CronJob's template stays as it is.

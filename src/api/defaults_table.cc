@@ -56,8 +56,6 @@ constexpr DefaultRow kRows[] = {
     {"apps/v1", "StatefulSetSpec", "persistentVolumeClaimRetentionPolicy", "{}"},
     {"apps/v1", "StatefulSetSpec", "replicas", "1"},
     {"apps/v1", "StatefulSetSpec", "revisionHistoryLimit", "10"},
-    {"apps/v1", "RollingUpdateStatefulSetStrategy", "partition", "0"},
-    {"apps/v1", "RollingUpdateStatefulSetStrategy", "maxUnavailable", "1"},
     {"apps/v1", "StatefulSetPersistentVolumeClaimRetentionPolicy", "whenDeleted", R"("Retain")"},
     {"apps/v1", "StatefulSetPersistentVolumeClaimRetentionPolicy", "whenScaled", R"("Retain")"},
     {"apps/v1", "ReplicaSetSpec", "replicas", "1"},

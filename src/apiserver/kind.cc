@@ -7,6 +7,7 @@
 
 #include "api/conversion.h"
 #include "api/defaults.h"
+#include "api/internal_form.h"
 #include "api/strategic_merge.h"
 #include "apiserver/printers.h"
 
@@ -114,6 +115,7 @@ class BuiltInKind final : public Kind {
 
   void SetDefaults(std::string_view version, Time now, json::Value& object) const override {
     api::SetDefaults(info_.group, version, info_.kind, now, object);
+    api::ThroughInternalForm(info_.group, info_.kind, object);
   }
 
   Result<json::Value> Convert(json::Value object, std::string_view api_version) const override {

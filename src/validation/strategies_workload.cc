@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -6,6 +9,7 @@
 #include "validation/pod_rules.h"
 #include "validation/strategy_tables.h"
 #include "validation/workload_rules.h"
+#include "validation/workload_status.h"
 
 // Kinds that make pods: pkg/registry/apps and pkg/registry/batch of Kubernetes.
 namespace drachma::validation {
@@ -51,6 +55,58 @@ ErrorList UpdateStatefulSet(const Context& context, const Value& object, const V
 
 ErrorList UpdateStatus(const Context&, const Value& object, const Value& old) {
   return ValidateCoreObjectMetaUpdate(object["metadata"], old["metadata"], "metadata");
+}
+
+using StatusRule = ErrorList (*)(const Value& status, const Value& old);
+
+template <StatusRule kRule>
+ErrorList UpdateStatusOf(const Context& context, const Value& object, const Value& old) {
+  ErrorList errors = UpdateStatus(context, object, old);
+  Append(errors, kRule(object["status"], old["status"]));
+  return errors;
+}
+
+ErrorList CreatePodTemplate(const Context&, const Value& object) {
+  ErrorList errors = ValidateCoreObjectMeta(object["metadata"], Scope::kNamespaced,
+                                            NameIsDnsSubdomain, "metadata");
+  Append(errors, ValidatePodTemplate(object["template"], "template"));
+  return errors;
+}
+
+ErrorList UpdatePodTemplate(const Context&, const Value& object, const Value& old) {
+  ErrorList errors = ValidateCoreObjectMetaUpdate(object["metadata"], old["metadata"], "metadata");
+  Append(errors, ValidatePodTemplate(object["template"], "template"));
+  return errors;
+}
+
+void PreparePodTemplateUpdate(const Context&, Value& object, const Value& old) {
+  if (SemanticEqual(object["template"], old["template"])) return;
+  object.Edit("metadata").Set("generation", old["metadata"]["generation"].AsInt() + 1);
+}
+
+// The generation of a DaemonSet's template stands in an annotation.
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
+
+std::int64_t TemplateGeneration(const Value& object) {
+  const std::string_view text = object["metadata"]["annotations"][kTemplateGeneration].AsString();
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+void SetTemplateGeneration(Value& object, std::int64_t generation) {
+  object.Edit("metadata").Edit("annotations").Set(kTemplateGeneration, std::to_string(generation));
+}
+
+void PrepareDaemonSetCreate(const Context& context, Value& object) {
+  ClearStatusAndStartGeneration(context, object);
+  SetTemplateGeneration(object, std::max<std::int64_t>(TemplateGeneration(object), 1));
+}
+
+void PrepareDaemonSetUpdate(const Context& context, Value& object, const Value& old) {
+  KeepStatusAndCountGeneration(context, object, old);
+  const bool same = SemanticEqual(object["spec"]["template"], old["spec"]["template"]);
+  SetTemplateGeneration(object, TemplateGeneration(old) + (same ? 0 : 1));
 }
 
 ErrorList CreateJob(const Context&, const Value& job) {
@@ -127,6 +183,7 @@ void PrepareJobCreate(const Context& context, Value& job) {
   if (job["spec"]["manualSelector"].AsBool()) return;
   const Value uid = job["metadata"]["uid"].AsString();
   const Value name = job["metadata"]["name"].AsString();
+  const Value given = job["spec"]["template"]["metadata"]["labels"];
   Value& spec = job.Edit("spec");
   Value& labels = spec.Edit("template").Edit("metadata").Edit("labels");
   const auto add = [&](std::string_view key, const Value& value) {
@@ -139,6 +196,12 @@ void PrepareJobCreate(const Context& context, Value& job) {
   Value& match = spec.Edit("selector").Edit("matchLabels");
   if (!match.Has("batch.kubernetes.io/controller-uid")) {
     match.Set("batch.kubernetes.io/controller-uid", uid);
+  }
+  // Labels that were defaulted from the template's are the same map upstream.
+  if (!given.IsNull() && job["metadata"]["labels"] == given &&
+      context.sent["metadata"]["labels"].empty()) {
+    const Value shared = job["spec"]["template"]["metadata"]["labels"];
+    job.Edit("metadata").Set("labels", shared);
   }
 }
 
@@ -158,12 +221,13 @@ constexpr Strategy Main(std::string_view group, std::string_view kind,
           .reset_fields = kStatus};
 }
 
-constexpr Strategy StatusOf(std::string_view group, std::string_view kind) {
+constexpr Strategy StatusOf(std::string_view group, std::string_view kind,
+                            decltype(Strategy::validate_update) update = UpdateStatus) {
   return {.group = group,
           .kind = kind,
           .subresource = kStatus,
           .prepare_update = KeepSpec,
-          .validate_update = UpdateStatus,
+          .validate_update = update,
           .reset_fields = "spec"};
 }
 
@@ -174,9 +238,16 @@ constexpr Strategy Deployment() {
   return row;
 }
 constexpr Strategy DeploymentStatus() {
-  Strategy row = StatusOf(kApps, "Deployment");
+  Strategy row = StatusOf(kApps, "Deployment", UpdateStatusOf<ValidateDeploymentStatus>);
   row.prepare_update = KeepSpecAndLabels;
   row.reset_fields = "spec,metadata.labels";
+  return row;
+}
+constexpr Strategy DaemonSet() {
+  Strategy row = Main(kApps, "DaemonSet", Create<ValidateDaemonSetSpec, NameIsDnsSubdomain>,
+                      UpdateWithSelector<ValidateDaemonSetSpec>);
+  row.prepare_create = PrepareDaemonSetCreate;
+  row.prepare_update = PrepareDaemonSetUpdate;
   return row;
 }
 constexpr Strategy Job() {
@@ -186,16 +257,21 @@ constexpr Strategy Job() {
 }
 
 constexpr Strategy kRows[] = {
+    {.kind = "PodTemplate",
+     .allow_create_on_update = Rule::kYes,
+     .prepare_create = StartGeneration,
+     .prepare_update = PreparePodTemplateUpdate,
+     .validate_create = CreatePodTemplate,
+     .validate_update = UpdatePodTemplate},
     Deployment(),
     DeploymentStatus(),
     Main(kApps, "ReplicaSet", Create<ValidateReplicaSetSpec, NameIsDnsSubdomain>,
          UpdateWithSelector<ValidateReplicaSetSpec>),
-    StatusOf(kApps, "ReplicaSet"),
+    StatusOf(kApps, "ReplicaSet", UpdateStatusOf<ValidateReplicaSetStatus>),
     Main(kApps, "StatefulSet", Create<ValidateStatefulSetSpec, NameIsDnsLabel>, UpdateStatefulSet),
-    StatusOf(kApps, "StatefulSet"),
-    Main(kApps, "DaemonSet", Create<ValidateDaemonSetSpec, NameIsDnsSubdomain>,
-         UpdateWithSelector<ValidateDaemonSetSpec>),
-    StatusOf(kApps, "DaemonSet"),
+    StatusOf(kApps, "StatefulSet", UpdateStatusOf<ValidateStatefulSetStatus>),
+    DaemonSet(),
+    StatusOf(kApps, "DaemonSet", UpdateStatusOf<ValidateDaemonSetStatus>),
     Job(),
     StatusOf(kBatch, "Job"),
     Main(kBatch, "CronJob", CreateCronJob, Update<ValidateCronJobSpec>),

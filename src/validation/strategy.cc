@@ -28,7 +28,8 @@ using StrategyMap = std::map<StrategyKey, const Strategy*>;
 StrategyMap MakeMap() {
   StrategyMap map;
   for (const auto& rows : {ResourceStrategies(), PodStrategies(), WorkloadStrategies(),
-                           CoreStrategies(), ClusterStrategies()}) {
+                           CoreStrategies(), QuotaStrategies(), ServiceStrategies(),
+                           VolumeStrategies(), EventStrategies(), ClusterStrategies()}) {
     for (const Strategy& row : rows) map[{row.group, row.kind, row.subresource}] = &row;
   }
   return map;

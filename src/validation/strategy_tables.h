@@ -10,8 +10,12 @@ namespace drachma::validation {
 [[nodiscard]] std::span<const Strategy> ResourceStrategies();  // resource.k8s.io
 [[nodiscard]] std::span<const Strategy> PodStrategies();
 [[nodiscard]] std::span<const Strategy> WorkloadStrategies();  // apps, batch
-[[nodiscard]] std::span<const Strategy> CoreStrategies();      // the rest of the core group, events
-[[nodiscard]] std::span<const Strategy> ClusterStrategies();   // RBAC, policy, scheduling, leases
+[[nodiscard]] std::span<const Strategy> CoreStrategies();      // namespaces, nodes, configuration
+[[nodiscard]] std::span<const Strategy> QuotaStrategies();
+[[nodiscard]] std::span<const Strategy> ServiceStrategies();
+[[nodiscard]] std::span<const Strategy> VolumeStrategies();
+[[nodiscard]] std::span<const Strategy> EventStrategies();
+[[nodiscard]] std::span<const Strategy> ClusterStrategies();  // RBAC, policy, scheduling, leases
 
 // Steps that most strategies are made of.
 
