@@ -184,6 +184,8 @@ Status ReadWriteOptions(const Query& query, ApiRequest& request) {
 }
 
 Status ReadDeleteOptions(const Query& query, ApiRequest& request) {
+  // Options of the body stand for all; those of the query are not even looked at.
+  if (request.raw_body && !request.raw_body->empty()) return {};
   json::Value options = json::Value::Object();
   if (const std::string* grace = QueryValue(query, "gracePeriodSeconds");
       grace != nullptr && !grace->empty()) {
@@ -204,6 +206,49 @@ Status ReadDeleteOptions(const Query& query, ApiRequest& request) {
 }
 
 }  // namespace
+
+namespace {
+
+// What Go's time.ParseDuration says of a text; empty when it is a duration.
+std::string DurationFault(std::string_view text) {
+  const std::string quoted = fmt::format("\"{}\"", text);
+  std::string_view rest = text;
+  if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+  if (rest == "0") return {};
+  if (rest.empty()) return "time: invalid duration " + quoted;
+  const auto digits = [&rest] {
+    const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    rest.remove_prefix(end);
+    return end;
+  };
+  static constexpr std::array<std::string_view, 8> kUnits = {"ns", "us", "\u00b5s", "\u03bcs",
+                                                             "ms", "s",  "m",       "h"};
+  while (!rest.empty()) {
+    std::size_t read = digits();
+    if (rest.starts_with('.')) {
+      rest.remove_prefix(1);
+      read += digits();
+    }
+    if (read == 0) return "time: invalid duration " + quoted;
+    const std::string_view unit = rest.substr(0, rest.find_first_of(".0123456789"));
+    if (unit.empty()) return "time: missing unit in duration " + quoted;
+    if (std::ranges::find(kUnits, unit) == kUnits.end()) {
+      return fmt::format("time: unknown unit \"{}\" in duration {}", unit, quoted);
+    }
+    rest.remove_prefix(unit.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckTimeout(const Query& query) {
+  const std::string* timeout = QueryValue(query, "timeout");
+  if (timeout == nullptr || timeout->empty()) return {};
+  const std::string fault = DurationFault(*timeout);
+  if (fault.empty()) return {};
+  return BadInput("invalid timeout specified in the request URL - " + fault);
+}
 
 Status ReadOptions(const Query& query, ApiRequest& request) {
   switch (request.call.verb) {

@@ -58,6 +58,9 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 // "1", "true" and an empty value count as true.
 [[nodiscard]] bool QueryFlag(const Query& query, std::string_view name);
 
+// ERRORS: kBadRequest when the query's `timeout` is no duration in Go's notation.
+[[nodiscard]] Status CheckTimeout(const Query& query);
+
 // Reads the options of `call.verb` from a query into `request`.
 // ERRORS: kBadRequest for values of the wrong form, kInvalid for values that are not allowed
 // ("ListOptions.meta.k8s.io "" is invalid: …").

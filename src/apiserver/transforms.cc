@@ -227,8 +227,19 @@ Result<json::Value> ApplyPatch(const Writer& writer, const json::Value& existing
   FieldWrite write = writer.field_write;
   write.time = FormatTime(now);
   DRA_ASSIGN(Applied applied, Apply(live, config, write, writer.force, writer.kind->versions()));
-  DRA_ASSIGN(api::Decoded decoded,
-             writer.kind->Decode(applied.object, writer.version, api::StrictFields::kIgnore, {}));
+  Result<api::Decoded> result =
+      writer.kind->Decode(applied.object, writer.version, api::StrictFields::kIgnore, {});
+  if (!result) {
+    const std::string shown =
+        fmt::format("{}{}, Kind={}", version.contains('/') ? "" : "/", version, kind);
+    return Fail(
+        Code::kUnknown,
+        fmt::format("failed to convert new object ({}/{}; {}) to proper version: unable "
+                    "to convert unstructured object to {}: {}",
+                    config["metadata"]["namespace"].AsString(),
+                    config["metadata"]["name"].AsString(), shown, shown, result.error().message));
+  }
+  api::Decoded& decoded = *result;
   writer.kind->SetDefaults(writer.version, now, decoded.value);
   SetManagedFields(decoded.value, std::move(applied.managed_fields));
   if (!existing.IsObject() && !decoded.value["metadata"]["uid"].AsString().empty()) {
