@@ -1,23 +1,49 @@
 #!/usr/bin/env bash
 # What takes too long for every change: the same suites with far more cases, and runs against
-# upstream's programs. Ends with 'N passed, N failed'.
+# upstream's programs. usage: nightly.sh [PIECE…]      (default: all). Prints the minutes of each piece and
+# ends with 'N passed, N failed', a piece being one.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export DRACHMA_NIGHTLY=1 FUZZ_SECONDS=${FUZZ_SECONDS:-600}
+readonly drachma=build/release/drachma
+readonly allocator_cases=${ALLOCATOR_CASES:-1000000} kills=${KILLS:-1000}
+
+# sanitized PRESET: builds and runs all tests with it.
+sanitized() {
+  cmake --preset "$1" >/dev/null && cmake --build "build/$1" -j "$(nproc)" -- --quiet &&
+    tests/run_suites.py "build/$1"
+}
+
+allocator() { CASES=$allocator_cases tests/upstream/allocator/run.sh "$drachma"; }
+cel() { tests/upstream/cel/run.sh "$drachma"; }
+corpus() { tests/upstream/corpus/run.sh "$drachma"; }
+components() { tests/upstream/components/run.sh "$drachma"; }
+e2e() { tests/upstream/e2e/run.sh "$drachma"; }
+integration() { tests/upstream/integration/run.sh "$drachma"; }
+kills() { tests/e2e/kill.sh "$drachma" "$kills"; }
+fuzzing() { scripts/fuzz.sh; }
+asan() { sanitized asan; }
+tsan() { sanitized tsan; }
+
+readonly all=(allocator cel corpus components e2e integration kills fuzzing asan tsan)
 passed=0
 failed=0
-for suite in tests/upstream/*/run.sh scripts/fuzz.sh; do
-  printf '\n=== %s\n' "$suite"
-  if "$suite" build/release/drachma; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-done
-for preset in asan tsan; do
-  printf '\n=== all tests with the preset %s\n' "$preset"
-  if cmake --preset "$preset" >/dev/null && cmake --build "build/$preset" -j "$(nproc)" -- --quiet &&
-    tests/run_suites.py "build/$preset"; then
+report=""
+for piece in "${@:-${all[@]}}"; do
+  if [[ " ${all[*]} " != *" $piece "* ]]; then
+    echo "there is no piece '$piece', but: ${all[*]}" >&2
+    exit 2
+  fi
+  printf '\n=== %s\n' "$piece"
+  begin=$SECONDS
+  if "$piece"; then
     passed=$((passed + 1))
+    result=ok
   else
     failed=$((failed + 1))
+    result=FAIL
   fi
+  report+=$(printf '%-4s %4d min  %s' "$result" $(((SECONDS - begin + 30) / 60)) "$piece")$'\n'
 done
-printf '\n%d passed, %d failed\n' "$passed" "$failed"
+printf '\n%s%d passed, %d failed\n' "$report" "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -63,8 +63,8 @@ wait_ready() {
   return 1
 }
 
-# stop_upstream DIR
+# stop_upstream DIR. Killed, because kube-apiserver waits minutes for an etcd that has ended before it.
 stop_upstream() {
-  [ -f "$1/pids" ] && xargs -r kill 2>/dev/null <"$1/pids"
+  [ -f "$1/pids" ] && xargs -r kill -KILL 2>/dev/null <"$1/pids"
   return 0
 }
