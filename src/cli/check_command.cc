@@ -32,9 +32,19 @@ bool HasErrors(const lint::CheckedFile& file) {
   });
 }
 
+// What the corrections leave, be it that they brought it to light.
+void PrintLeft(const lint::CheckedFile& file, const std::string& driver, std::ostream& out) {
+  std::string left;
+  for (const lint::Finding& finding :
+       lint::CheckText(file.name, file.corrected, {.driver = driver}).findings) {
+    if (finding.severity == lint::Severity::kError) left += lint::FormatFinding(finding);
+  }
+  if (!left.empty()) out << "# left for you, with the lines of the corrected text:\n" << left;
+}
+
 // Findings as lines, then the corrected text of each file that has one.
 void Print(const std::vector<lint::CheckedFile>& files, const std::vector<std::string>& texts,
-           bool fixed, std::ostream& out) {
+           const CheckArguments& arguments, std::ostream& out) {
   std::size_t count = 0;
   for (const lint::CheckedFile& file : files) {
     for (const lint::Finding& finding : file.findings) out << lint::FormatFinding(finding);
@@ -43,11 +53,12 @@ void Print(const std::vector<lint::CheckedFile>& files, const std::vector<std::s
   if (count == 0) out << "no findings\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i].corrected == texts[i]) continue;
-    if (fixed) {
+    if (arguments.fix) {
       out << files[i].name << ": corrected\n";
     } else {
       out << "\n# corrected (drachma check --fix writes it):\n" << files[i].corrected;
     }
+    PrintLeft(files[i], arguments.driver, out);
   }
 }
 
@@ -78,7 +89,7 @@ int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& e
   } else if (arguments.output == "yaml") {
     out << json::WriteYaml(ToJson(files));
   } else {
-    Print(files, texts, arguments.fix, out);
+    Print(files, texts, arguments, out);
   }
   // With `fix` the files are as corrected now: what could not be mended counts.
   const bool errors = std::ranges::any_of(files, [&](const lint::CheckedFile& file) {

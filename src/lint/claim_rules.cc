@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu/catalogue.h"
+#include "lint/classic_rules.h"
 #include "lint/path.h"
 #include "lint/selector_form.h"
 #include "lint/tree.h"
@@ -22,10 +23,15 @@ constexpr std::string_view kGroup = "resource.k8s.io/";
 constexpr std::string_view kToday = "resource.k8s.io/v1";
 
 // Fields of a request that stand under `exactly` since v1beta2.
-constexpr std::array<std::string_view, 9> kExactFields = {
-    "deviceClassName", "selectors",         "allocationMode",
-    "count",           "adminAccess",       "tolerations",
-    "capacity",        "resourceClassName", "derivedAttributes"};
+constexpr std::array<std::string_view, 10> kExactFields = {
+    "deviceClassName", "selectors", "allocationMode",    "count",       "adminAccess",
+    "tolerations",     "capacity",  "resourceClassName", "deviceClass", "derivedAttributes"};
+
+// When classic DRA allocated a claim; requests have an allocationMode of other values.
+bool IsClassicMode(const json::Member& member) {
+  return member.key() == "allocationMode" && (member.value.AsString() == "Immediate" ||
+                                              member.value.AsString() == "WaitForFirstConsumer");
+}
 
 bool IsDra(const Value& object) { return object["apiVersion"].AsString().starts_with(kGroup); }
 
@@ -52,7 +58,8 @@ Value ExactFrom(const Value& flat) {
   Value exactly = Value::Object();
   for (const json::Member& member : flat.Members()) {
     if (std::ranges::find(kExactFields, member.key()) == kExactFields.end()) continue;
-    const bool old_name = member.key() == "resourceClassName";
+    if (IsClassicMode(member)) continue;
+    const bool old_name = member.key() == "resourceClassName" || member.key() == "deviceClass";
     exactly.Set(old_name ? "deviceClassName" : member.key(), member.value);
   }
   return exactly;
@@ -99,7 +106,7 @@ void OldApiVersion(const Value& object, const RuleContext&, std::vector<Found>& 
   if (!IsDra(object)) return;
   const std::string_view version = object["apiVersion"].AsString().substr(kGroup.size());
   const std::string_view kind = object["kind"].AsString();
-  if (version == "v1" || kind == "ResourcePoolStatusRequest") return;
+  if (version == "v1" || kind == "ResourcePoolStatusRequest" || IsClassicKind(kind)) return;
   const bool served = version == "v1beta1" || version == "v1beta2" ||
                       (version == "v1alpha3" && kind == "DeviceTaintRule");
   Found made =
@@ -117,7 +124,7 @@ void OldApiVersion(const Value& object, const RuleContext&, std::vector<Found>& 
 void ResourceClassIsDeviceClass(const Value& object, const RuleContext&,
                                 std::vector<Found>& found) {
   if (!IsKind(object, "ResourceClass")) return;
-  const std::string driver(object["driverName"].AsString());
+  const std::string driver(DriverToday(object["driverName"].AsString()));
   Found made = Make("kind", "resource-class", Severity::kError,
                     "ResourceClass went with Kubernetes 1.31: a DeviceClass selects devices with "
                     "CEL, also by their driver");
@@ -154,7 +161,10 @@ void ClaimWithoutDevices(const Value& object, const RuleContext&, std::vector<Fo
       fmt::format("{}.{} is no field: a claim lists its devices in {}.devices.requests, each with "
                   "its class in exactly.deviceClassName",
                   path, flat.front(), path));
-  made.finding.fix = fmt::format("{}.devices.requests[0].exactly.{}", path, flat.front());
+  const Value exactly = ExactFrom(spec);
+  if (exactly.empty()) return;
+  made.finding.fix =
+      fmt::format("{}.devices.requests[0].exactly.{}", path, exactly.Members()[0].key());
   made.finding.changes.push_back({.type = Change::Type::kReplaceMember,
                                   .path = Child(path, flat.front()),
                                   .key = "devices",
@@ -176,19 +186,26 @@ void FlatRequest(const Value& object, const RuleContext&, std::vector<Found>& fo
     const Value exactly = ExactFrom(request);
     if (exactly.empty() || request.Has("exactly")) continue;
     const std::string path = Item(requests_path, i);
-    const std::string first(exactly.Members()[0].key());
+    std::vector<std::string> flat;
+    for (const json::Member& member : request.Members()) {
+      if (std::ranges::find(kExactFields, member.key()) != kExactFields.end()) {
+        flat.emplace_back(member.key());
+      }
+    }
+    const std::string& first = flat.front();
+    const std::string today(exactly.Members()[0].key());
     Found made = Make(Child(path, first), "request-without-exactly", Severity::kError,
                       fmt::format("{} stands directly in a request only in v1beta1: since v1beta2 "
                                   "it is exactly.{}",
-                                  first, first));
-    made.finding.fix = fmt::format("exactly: {{{}: …}}", first);
+                                  first, today));
+    made.finding.fix = fmt::format("exactly: {{{}: …}}", today);
     made.finding.changes.push_back({.type = Change::Type::kReplaceMember,
                                     .path = Child(path, first),
                                     .key = "exactly",
                                     .value = exactly});
-    for (std::size_t j = 1; j < exactly.size(); ++j) {
+    for (std::size_t j = 1; j < flat.size(); ++j) {
       made.finding.changes.push_back(
-          {.type = Change::Type::kRemoveMember, .path = Child(path, exactly.Members()[j].key())});
+          {.type = Change::Type::kRemoveMember, .path = Child(path, flat[j])});
     }
     found.push_back(std::move(made));
   }

@@ -22,12 +22,20 @@ std::unexpected<Error> NoSuchPath(std::string_view path) {
   return BadInput(fmt::format("the document has no \"{}\"", path));
 }
 
+// A step that is no key may be the beginning of one with dots ("nvidia.com/gpu").
 Value* FindForChange(Value& root, const std::vector<Step>& steps) {
   Value* at = &root;
-  for (const Step& step : steps) {
-    if (const auto* key = std::get_if<std::string>(&step)) {
-      if (!at->Has(*key)) return nullptr;
-      at = &at->Edit(*key);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (const auto* first = std::get_if<std::string>(&step)) {
+      std::string key = *first;
+      while (!at->Has(key)) {
+        if (i + 1 >= steps.size() || !std::holds_alternative<std::string>(steps[i + 1])) {
+          return nullptr;
+        }
+        key.append(".").append(std::get<std::string>(steps[++i]));
+      }
+      at = &at->Edit(key);
     } else {
       const std::size_t index = std::get<std::size_t>(step);
       if (!at->IsArray() || index >= at->size()) return nullptr;
@@ -75,6 +83,13 @@ class TextEditor {
     line_starts_.push_back(0);
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+    // Places stand parents first. Keys may have dots, so a path alone does not tell its parent.
+    std::vector<std::string_view> open;
+    for (const Place& place : document.places) {
+      while (!open.empty() && !IsWithin(place.path, open.back())) open.pop_back();
+      parents_.push_back(open.empty() ? std::string_view() : open.back());
+      open.emplace_back(place.path);
     }
   }
 
@@ -191,8 +206,9 @@ class TextEditor {
 
   [[nodiscard]] std::vector<const Place*> Children(std::string_view path) const {
     std::vector<const Place*> children;
-    for (const Place& place : document_.places) {
-      if (!place.path.empty() && Parent(place.path) == path) children.push_back(&place);
+    for (std::size_t i = 0; i < document_.places.size(); ++i) {
+      const Place& place = document_.places[i];
+      if (!place.path.empty() && parents_[i] == path) children.push_back(&place);
     }
     return children;
   }
@@ -249,7 +265,24 @@ class TextEditor {
         quoted += c == '\'' ? std::string("''") : std::string(1, c);
       return quoted + "'";
     }
-    return Trimmed(json::WriteYaml(value, json::KeyOrder::kAsIs));
+    return Unfolded(Trimmed(json::WriteYaml(value, json::KeyOrder::kAsIs)));
+  }
+
+  // A long scalar in one line: the writer folds it, and a fold is a space.
+  static std::string Unfolded(const std::string& text) {
+    if (text.starts_with('|') || text.starts_with('>') || text.find("\n\n") != text.npos) {
+      return text;
+    }
+    std::string line;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\n') {
+        line += text[i];
+        continue;
+      }
+      line += ' ';
+      while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
+    }
+    return line;
   }
 
   static std::string Trimmed(std::string text) {
@@ -278,6 +311,7 @@ class TextEditor {
   std::string_view text_;
   const YamlDocument& document_;
   std::vector<std::size_t> line_starts_;
+  std::vector<std::string_view> parents_;  // of document_.places
 };
 
 // The change as seen from the node `base`: its path without the base's.

@@ -41,6 +41,25 @@ const Workload* FindWorkload(const Value& object) {
   return found == kWorkloads.end() ? nullptr : &*found;
 }
 
+// The first name that a container lists and no entry has, with its path; empty when there is none.
+std::string StrayClaim(const Value& pod_spec, std::string_view pod_path, std::string& name) {
+  for (const std::string_view list : kContainerLists) {
+    const Value& containers = pod_spec[list];
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const Value& listed = containers.Items()[i]["resources"]["claims"];
+      for (std::size_t j = 0; j < listed.size(); ++j) {
+        name = listed.Items()[j]["name"].AsString();
+        const bool known = std::ranges::any_of(
+            pod_spec["resourceClaims"].Items(),
+            [&name](const Value& entry) { return entry["name"].AsString() == name; });
+        if (known || name.empty()) continue;
+        return Child(Item(Child(Item(Child(pod_path, list), i), "resources.claims"), j), "name");
+      }
+    }
+  }
+  return {};
+}
+
 bool AnyContainerLists(const Value& pod_spec, std::string_view claim) {
   for (const std::string_view list : kContainerLists) {
     for (const Value& container : pod_spec[list].Items()) {
@@ -154,7 +173,13 @@ void ClaimNotListed(const Value& object, const RuleContext&, std::vector<Found>&
                                                   "resources.claims, so none would get its device",
                                                   claim),
                            .path = Item(claims_path, i)}};
-    if (!containers.empty()) {
+    std::string stray;
+    if (const std::string path = StrayClaim(pod_spec, pod_path, stray); !path.empty()) {
+      made.finding.message += fmt::format("; one lists \"{}\", which is no entry", stray);
+      made.finding.fix = fmt::format("name: {}", claim);
+      made.finding.path = path;
+      made.finding.changes = {{.path = path, .value = claim}};
+    } else if (!containers.empty()) {
       made.finding.fix = fmt::format("resources: {{claims: [{{name: {}}}]}} in container \"{}\"",
                                      claim, containers.Items()[0]["name"].AsString());
       made.finding.changes = {

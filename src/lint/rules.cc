@@ -3,7 +3,10 @@
 #include <array>
 
 #include "lint/claim_rules.h"
+#include "lint/classic_rules.h"
+#include "lint/container_rules.h"
 #include "lint/pod_rules.h"
+#include "lint/shape_rules.h"
 
 namespace drachma::lint {
 
@@ -11,15 +14,26 @@ std::span<const Rule> Rules() {
   static constexpr auto kRules = std::to_array<Rule>({
       {"resource-class", ResourceClassIsDeviceClass},
       {"api-version", OldApiVersion},
+      {"old-workload-version", OldWorkloadVersion},
+      {"classic-kind", ClassicKind},
+      {"classic-field", ClassicFields},
+      {"template-without-spec", TemplateWithoutInnerSpec},
       {"claim-without-requests", ClaimWithoutDevices},
       {"request-without-exactly", FlatRequest},
       {"device-basic", BasicDevice},
+      {"constraint-without-domain", ConstraintWithoutDomain},
+      {"config-without-opaque", ConfigWithoutOpaque},
+      {"unknown-request", UnknownRequestName},
       {"selector-form", SelectorForms},
       {"selector-just-misses", SelectorJustMisses},
       {"workload-without-selector", WorkloadWithoutSelector},
       {"claim-source", ClaimSource},
+      {"claims-as-names", ClaimsAsNames},
       {"claim-not-listed", ClaimNotListed},
       {"node-name-skips-scheduler", NodeNameSkipsScheduler},
+      {"extended-resources", ExtendedResources},
+      {"job-restart-policy", JobWithoutRestartPolicy},
+      {"shapes", ShapesOfFields},
   });
   return kRules;
 }

@@ -60,6 +60,13 @@ const KnownName* FindKnown(std::string_view name) {
   return found == kKnownNames.end() ? nullptr : &*found;
 }
 
+// Memory of 80 means 80Gi: no GPU has so few bytes.
+bool MeansGibibytes(std::string_view literal) {
+  constexpr std::size_t kDigitsMax = 4;
+  return !literal.empty() && literal.size() <= kDigitsMax &&
+         std::ranges::all_of(literal, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 // `device.attributes[…].…` as it stands in an expression: [begin, end) and the names behind it.
 struct Access {
   std::size_t begin = 0;
@@ -231,7 +238,8 @@ class Corrector {
       name = known->name;
     }
     form_.corrected += Rendered(capacity, domain, name);
-    return CorrectComparison(access, capacity, known != nullptr && known->known == Known::kVersion);
+    return CorrectComparison(access, capacity, known != nullptr && known->known == Known::kVersion,
+                             name == "memory");
   }
 
   [[nodiscard]] bool IsGpuDomain() const { return domain_ == "gpu.nvidia.com"; }
@@ -270,12 +278,15 @@ class Corrector {
                  : fmt::format("device.{}['{}']['{}']", collection, domain, name);
   }
 
-  std::size_t CorrectComparison(const Access& access, bool capacity, bool version) {
+  std::size_t CorrectComparison(const Access& access, bool capacity, bool version, bool memory) {
     const std::optional<Comparison> comparison = TakeComparison(text_, access.end);
     if (!comparison || !(capacity || version)) return access.end;
     const bool equality = comparison->op == "==" || comparison->op == "!=";
     if (comparison->wrapped && equality) return access.end;
-    const std::string literal = version ? PaddedVersion(comparison->literal) : comparison->literal;
+    std::string literal = version ? PaddedVersion(comparison->literal) : comparison->literal;
+    if (memory && !comparison->bare && !comparison->wrapped && MeansGibibytes(literal)) {
+      literal += "Gi";
+    }
     const char* function = version ? "semver" : "quantity";
     const char* rule = version ? "selector-version-literal" : "selector-quantity-literal";
     const std::string shown = fmt::format("{}('{}')", function, literal);

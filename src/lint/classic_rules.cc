@@ -1,0 +1,189 @@
+#include "lint/classic_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lint/path.h"
+#include "lint/tree.h"
+
+namespace drachma::lint {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kGroup = "resource.k8s.io/";
+constexpr std::array<std::string_view, 3> kClassicKinds = {
+    "PodSchedulingContext", "ResourceClaimParameters", "ResourceClassParameters"};
+
+// Fields that went, by the place where they stood.
+struct Gone {
+  std::string_view kind;
+  std::string_view path;
+  std::string_view why;
+};
+constexpr std::string_view kParameters =
+    "parameters of classic DRA went with Kubernetes 1.31: what they said is written in the request "
+    "(count, selectors) or in devices.config[].opaque.parameters";
+constexpr std::string_view kController =
+    "control-plane controllers of drivers went with Kubernetes 1.32: the scheduler allocates";
+constexpr auto kGone = std::to_array<Gone>({
+    {"DeviceClass", "parametersRef", kParameters},
+    {"DeviceClass", "structuredParameters", kController},
+    {"DeviceClass", "suitableNodes", kController},
+    {"DeviceClass", "spec.suitableNodes", kController},
+    {"ResourceClaim", "spec.parametersRef", kParameters},
+    {"ResourceClaim", "spec.controller", kController},
+    {"ResourceClaimTemplate", "spec.spec.parametersRef", kParameters},
+    {"ResourceClaimTemplate", "spec.spec.controller", kController},
+});
+
+Found Make(std::string path, std::string rule, std::string message, std::string fix) {
+  return {.finding = {.rule = std::move(rule),
+                      .message = std::move(message),
+                      .fix = std::move(fix),
+                      .path = std::move(path)}};
+}
+
+bool IsKind(const Value& object, std::string_view kind) {
+  return object["apiVersion"].AsString().starts_with(kGroup) && object["kind"].AsString() == kind;
+}
+
+// Where spec.devices stands; empty for other kinds.
+std::string_view DevicesPath(const Value& object) {
+  if (IsKind(object, "ResourceClaim")) return "spec.devices";
+  if (IsKind(object, "ResourceClaimTemplate")) return "spec.spec.devices";
+  return {};
+}
+
+}  // namespace
+
+bool IsClassicKind(std::string_view kind) {
+  return std::ranges::find(kClassicKinds, kind) != kClassicKinds.end();
+}
+
+std::string_view DriverToday(std::string_view driver) {
+  return driver == "gpu.resource.nvidia.com" ? "gpu.nvidia.com" : driver;
+}
+
+void ClassicKind(const Value& object, const RuleContext&, std::vector<Found>& found) {
+  const std::string_view version = object["apiVersion"].AsString();
+  const std::string_view kind = object["kind"].AsString();
+  if (version.starts_with(kGroup) && IsClassicKind(kind)) {
+    found.push_back(Make("kind", "classic-kind",
+                         fmt::format("{} went with classic DRA: nothing reads it, and no server "
+                                     "of today takes it",
+                                     kind),
+                         "remove this document"));
+  } else if (version.starts_with("gpu.resource.nvidia.com/")) {
+    Found made = Make("kind", "classic-kind",
+                      fmt::format("{} belongs to the driver of classic DRA, which today's driver "
+                                  "does not read: count and selectors of a claim's request say it",
+                                  kind),
+                      "remove this document");
+    made.finding.severity = Severity::kWarning;
+    found.push_back(std::move(made));
+  }
+}
+
+void ClassicFields(const Value& object, const RuleContext&, std::vector<Found>& found) {
+  for (const Gone& gone : kGone) {
+    // A ResourceClass is looked at once it has become a DeviceClass.
+    if (!IsKind(object, gone.kind) || ValueAt(object, gone.path).IsNull()) continue;
+    const std::string path(gone.path);
+    Found made = Make(path, "classic-field", std::string(gone.why), fmt::format("no {}", path));
+    made.finding.changes = {{.type = Change::Type::kRemoveMember, .path = path}};
+    found.push_back(std::move(made));
+  }
+}
+
+void TemplateWithoutInnerSpec(const Value& object, const RuleContext&, std::vector<Found>& found) {
+  if (!IsKind(object, "ResourceClaimTemplate")) return;
+  const Value& spec = object["spec"];
+  if (spec.Has("spec") || !spec.Has("devices")) return;
+  Found made = Make("spec.devices", "template-without-spec",
+                    "a template's spec holds the spec of the claims that are made from it: devices "
+                    "stands one level deeper",
+                    "spec: {spec: {devices: …}}");
+  made.finding.changes = {{.type = Change::Type::kReplaceMember,
+                           .path = "spec.devices",
+                           .key = "spec",
+                           .value = Value::Object({{"devices", spec["devices"]}})}};
+  found.push_back(std::move(made));
+}
+
+void ConstraintWithoutDomain(const Value& object, const RuleContext& context,
+                             std::vector<Found>& found) {
+  const std::string_view devices = DevicesPath(object);
+  if (devices.empty()) return;
+  const std::string constraints = Child(devices, "constraints");
+  for (std::size_t i = 0; i < ValueAt(object, constraints).size(); ++i) {
+    for (const std::string_view field : {"matchAttribute", "distinctAttribute"}) {
+      const std::string path = Child(Item(constraints, i), field);
+      const std::string_view name = ValueAt(object, path).AsString();
+      if (name.empty() || name.find('/') != std::string_view::npos) continue;
+      const std::string full = fmt::format("{}/{}", context.driver, name);
+      Found made =
+          Make(path, "constraint-without-domain",
+               fmt::format("\"{}\" has no domain: {} names an attribute in full", name, field),
+               fmt::format("{}: {}", field, full));
+      made.finding.changes = {{.path = path, .value = full}};
+      found.push_back(std::move(made));
+    }
+  }
+}
+
+void UnknownRequestName(const Value& object, const RuleContext&, std::vector<Found>& found) {
+  const std::string_view devices = DevicesPath(object);
+  if (devices.empty()) return;
+  const Value& requests = ValueAt(object, Child(devices, "requests"));
+  const std::string_view only = requests.size() == 1 ? requests.Items()[0]["name"].AsString() : "";
+  if (only.empty()) return;
+  for (const std::string_view list : {"config", "constraints"}) {
+    const std::string entries = Child(devices, list);
+    for (std::size_t i = 0; i < ValueAt(object, entries).size(); ++i) {
+      const std::string names = Child(Item(entries, i), "requests");
+      for (std::size_t j = 0; j < ValueAt(object, names).size(); ++j) {
+        const std::string path = Item(names, j);
+        const std::string_view name = ValueAt(object, path).AsString();
+        if (name.substr(0, name.find('/')) == only) continue;
+        Found made =
+            Make(path, "unknown-request", fmt::format("\"{}\" is no request of this claim", name),
+                 std::string(only));
+        made.finding.changes = {{.path = path, .value = only}};
+        found.push_back(std::move(made));
+      }
+    }
+  }
+}
+
+void ConfigWithoutOpaque(const Value& object, const RuleContext& context,
+                         std::vector<Found>& found) {
+  const bool of_class = IsKind(object, "DeviceClass");
+  const std::string_view devices = of_class ? "spec" : DevicesPath(object);
+  if (devices.empty()) return;
+  const std::string configs = Child(devices, "config");
+  for (std::size_t i = 0; i < ValueAt(object, configs).size(); ++i) {
+    const std::string path = Item(configs, i);
+    const Value& config = ValueAt(object, path);
+    if (config.Has("opaque") || !config.Has("parameters")) continue;
+    const std::string driver(config["driver"].AsString(context.driver));
+    Found made =
+        Make(Child(path, "parameters"), "config-without-opaque",
+             "driver and parameters stand under opaque", "opaque: {driver: …, parameters: …}");
+    made.finding.changes.push_back(
+        {.type = Change::Type::kReplaceMember,
+         .path = Child(path, "parameters"),
+         .key = "opaque",
+         .value = Value::Object({{"driver", driver}, {"parameters", config["parameters"]}})});
+    if (config.Has("driver")) {
+      made.finding.changes.push_back(
+          {.type = Change::Type::kRemoveMember, .path = Child(path, "driver")});
+    }
+    found.push_back(std::move(made));
+  }
+}
+
+}  // namespace drachma::lint

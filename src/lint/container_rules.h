@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "json/value.h"
+#include "lint/rules.h"
+
+namespace drachma::lint {
+
+// Rules about the resources of containers.
+// resources.claims as names, where each is an object.
+void ClaimsAsNames(const json::Value& object, const RuleContext& context,
+                   std::vector<Found>& found);
+// Fractions of devices, requests without limits or other than them.
+void ExtendedResources(const json::Value& object, const RuleContext& context,
+                       std::vector<Found>& found);
+
+// Rules about workloads that have no version or field any more, or never had a default.
+void OldWorkloadVersion(const json::Value& object, const RuleContext& context,
+                        std::vector<Found>& found);
+void JobWithoutRestartPolicy(const json::Value& object, const RuleContext& context,
+                             std::vector<Found>& found);
+
+}  // namespace drachma::lint
