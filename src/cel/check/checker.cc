@@ -44,6 +44,10 @@ class Checker {
     for (NodeInfo& info : checked_.info) {
       if (info.type != nullptr) info.type = unifier_.Substitute(info.type, Unbound::kToDyn);
     }
+    if (unifier_.too_complex()) {
+      issues_.clear();
+      Report(ast_.root->id, "types are too complex");
+    }
     return std::move(issues_);
   }
 
@@ -61,12 +65,19 @@ class Checker {
   }
 
   void SetType(const Expr* expr, const Type* type) { checked_.info[expr->id].type = type; }
+  // A type that is made of others: those that grow too large are found out where they grow. It is
+  // kept with its variables, as these show in messages.
+  void SetMadeType(const Expr* expr, const Type* type) {
+    static_cast<void>(unifier_.Substitute(type, Unbound::kKeep));
+    SetType(expr, type);
+  }
   [[nodiscard]] const Type* TypeOf(const Expr* expr) const {
     const Type* type = checked_.info[expr->id].type;
     return type == nullptr ? &types::kError : type;
   }
 
   void CheckNode(Expr* expr) {
+    if (unifier_.too_complex()) return;
     switch (expr->kind) {
       case ExprKind::kLiteral:
         return SetType(expr, LiteralType(expr->literal));
@@ -396,7 +407,7 @@ class Checker {
       if (optional) type = Unwrap(element, type);
       joined = Join(joined, type);
     }
-    SetType(expr, ListOf(ast_.arena, joined == nullptr ? unifier_.NewVariable() : joined));
+    SetMadeType(expr, ListOf(ast_.arena, joined == nullptr ? unifier_.NewVariable() : joined));
   }
 
   void CheckMap(Expr* expr) {
@@ -414,7 +425,7 @@ class Checker {
       key_type = unifier_.NewVariable();
       value_type = unifier_.NewVariable();
     }
-    SetType(expr, MapOf(ast_.arena, key_type, value_type));
+    SetMadeType(expr, MapOf(ast_.arena, key_type, value_type));
   }
 
   void CheckStruct(Expr* expr) {

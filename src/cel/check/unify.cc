@@ -100,6 +100,7 @@ bool Unifier::AssignableAll(std::span<const Type* const> a, std::span<const Type
 }
 
 bool Unifier::Assignable(const Type* a, const Type* b) {
+  if (!CountStep()) return false;
   if (IsVariable(b)) {
     const Match match = MatchVariable(a, b);
     if (match.valid) return true;
@@ -137,7 +138,8 @@ Unifier::Match Unifier::MatchVariable(const Type* type, const Type* variable) {
   return {.valid = true, .bound = false};
 }
 
-bool Unifier::NotReferencedIn(const Type* type, const Type* within) const {
+bool Unifier::NotReferencedIn(const Type* type, const Type* within) {
+  if (!CountStep()) return false;
   if (IsExactType(type, within)) return false;
   if (IsVariable(within)) {
     const Type* bound = Find(within);
@@ -152,13 +154,20 @@ const Type* Unifier::MostGeneral(const Type* a, const Type* b) {
 }
 
 const Type* Unifier::Substitute(const Type* type, Unbound unbound) {
-  if (const Type* bound = Find(type)) return Substitute(bound, unbound);
+  nodes_ = 0;
+  return SubstituteIn(type, unbound);
+}
+
+const Type* Unifier::SubstituteIn(const Type* type, Unbound unbound) {
+  if (++nodes_ > kNodesMax) too_complex_ = true;
+  if (too_complex_) return &types::kDyn;
+  if (const Type* bound = Find(type)) return SubstituteIn(bound, unbound);
   if (IsVariable(type)) return unbound == Unbound::kToDyn ? &types::kDyn : type;
   if (type->parameters.empty()) return type;
   std::vector<const Type*> parameters(type->parameters.begin(), type->parameters.end());
   bool changed = false;
   for (const Type*& parameter : parameters) {
-    const Type* substituted = Substitute(parameter, unbound);
+    const Type* substituted = SubstituteIn(parameter, unbound);
     changed |= substituted != parameter;
     parameter = substituted;
   }

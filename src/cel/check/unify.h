@@ -30,6 +30,9 @@ class Unifier {
   // `type` with its bound variables replaced.
   [[nodiscard]] const Type* Substitute(const Type* type, Unbound unbound);
 
+  // Whether the limits below were reached: what has been inferred is no longer right then.
+  [[nodiscard]] bool too_complex() const { return too_complex_; }
+
   // The more general of two types that unify.
   [[nodiscard]] static const Type* MostGeneral(const Type* a, const Type* b);
 
@@ -39,10 +42,22 @@ class Unifier {
     bool bound = false;  // the variable already stood for something
   };
 
+  // Types are trees by structure though they share their parts, so a short expression can infer
+  // one of 2^n nodes ({a: a} of {b: b} of …). No type has more nodes than kNodesMax, and a whole
+  // check compares no more than kStepsMax of them.
+  static constexpr int kNodesMax = 2'000;
+  static constexpr int kStepsMax = 1'000'000;
+
+  const Type* SubstituteIn(const Type* type, Unbound unbound);
+  bool CountStep() {
+    if (++steps_ > kStepsMax) too_complex_ = true;
+    return !too_complex_;
+  }
+
   bool Assignable(const Type* a, const Type* b);
   bool AssignableAll(std::span<const Type* const> a, std::span<const Type* const> b);
   Match MatchVariable(const Type* type, const Type* variable);
-  [[nodiscard]] bool NotReferencedIn(const Type* type, const Type* within) const;
+  [[nodiscard]] bool NotReferencedIn(const Type* type, const Type* within);
   [[nodiscard]] const Type* Find(const Type* type) const;
   void Bind(const Type* variable, const Type* type);
   void Rollback(std::size_t mark);
@@ -50,6 +65,9 @@ class Unifier {
   Arena& arena_;
   std::vector<const Type*> bindings_;  // by variable
   std::vector<std::pair<std::int32_t, const Type*>> trail_;
+  int nodes_ = 0;  // of the type that is substituted in
+  int steps_ = 0;
+  bool too_complex_ = false;
 };
 
 }  // namespace drachma::cel

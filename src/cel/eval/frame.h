@@ -10,7 +10,6 @@
 
 namespace drachma::cel {
 
-inline constexpr std::string_view kCostExceeded = "operation cancelled: actual cost limit exceeded";
 inline constexpr std::string_view kInterrupted = "operation interrupted";
 // How many iterations of folds pass between two looks at Frame::interrupt.
 inline constexpr std::uint32_t kInterruptEvery = 100;

@@ -55,6 +55,10 @@ Value EqualNode::Eval(Frame& frame) const {
     result = args[1];
   } else {
     result = Equals(args[0], args[1]);
+    if (result.IsError() && result.AsText() == kCostExceeded) [[unlikely]] {
+      frame.Stop(kCostExceeded);
+      return frame.StopValue();
+    }
     if (negated_) result = Value::Bool(!result.IsTrue());
   }
   frame.Charge(CostOf(cost_, args, result));

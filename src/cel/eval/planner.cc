@@ -409,7 +409,7 @@ class Planner {
   Planned PlanPattern(const RegexFunction& function, const Value& pattern,
                       const CallNode::Spec& spec) {
     std::string error;
-    std::unique_ptr<RE2> compiled = CompileRegex(pattern.AsText(), &error);
+    std::unique_ptr<RE2> compiled = CompileRegex(pattern.AsText(), &pattern_weight_left_, &error);
     if (compiled == nullptr) return Fail(error);
     return Make<PatternNode>(spec.args, std::move(compiled), function.body, spec.cost);
   }
@@ -555,6 +555,7 @@ class Planner {
   Plan& plan_;
   std::vector<LocalSlot> locals_;
   std::vector<Attribute*> attributes_;
+  std::size_t pattern_weight_left_ = kPatternWeightMax;
 };
 
 constexpr int kInlineSlots = 12;

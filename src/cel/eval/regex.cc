@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "cel/eval/pattern_size.h"
 #include "cel/syntax/source.h"
 
 namespace drachma::cel {
@@ -119,15 +120,26 @@ Value WithPattern(Arena& arena, std::span<const Value> args, PatternNode::Body b
                   std::string_view error_prefix) {
   if (!args[0].IsString() || !args[1].IsString()) return NoSuchOverload();
   std::string error;
-  const std::unique_ptr<RE2> pattern = CompileRegex(args[1].AsText(), &error);
+  std::size_t weight = kPatternWeightMax;
+  const std::unique_ptr<RE2> pattern = CompileRegex(args[1].AsText(), &weight, &error);
   if (pattern == nullptr) return MakeError(arena, std::string(error_prefix) + error);
   return body(arena, *pattern, args);
 }
 
 }  // namespace
 
-std::unique_ptr<RE2> CompileRegex(std::string_view pattern, std::string* error) {
+std::unique_ptr<RE2> CompileRegex(std::string_view pattern, std::size_t* weight_left,
+                                  std::string* error) {
   static const RE2::Options kOptions = MakeOptions();
+  const PatternSize size = MeasurePattern(pattern);
+  if (size.height > kPatternHeightMax || size.weight > *weight_left) {
+    const bool deep = size.height > kPatternHeightMax;
+    *error = std::string("error parsing regexp: ") +
+             (deep ? "expression nests too deeply" : "expression too large") + ": `" +
+             std::string(pattern) + "`";
+    return nullptr;
+  }
+  *weight_left -= size.weight;
   auto compiled = std::make_unique<RE2>(Piece(pattern), kOptions);
   if (compiled->ok()) return compiled;
   *error = GoError(*compiled);

@@ -7,12 +7,14 @@
 #include <string_view>
 
 #include "cel/eval/nodes.h"
+#include "cel/eval/pattern_size.h"
 
 namespace drachma::cel {
 
-// Compiles a pattern; null with Go's text in `*error` ("error parsing regexp: missing closing ]:
-// `[`").
-[[nodiscard]] std::unique_ptr<RE2> CompileRegex(std::string_view pattern, std::string* error);
+// Compiles a pattern and takes its weight from `*weight_left`; null with Go's text in `*error`
+// ("error parsing regexp: missing closing ]: `[`").
+[[nodiscard]] std::unique_ptr<RE2> CompileRegex(std::string_view pattern, std::size_t* weight_left,
+                                                std::string* error);
 
 // A function whose second argument is a pattern, with its body for a compiled one.
 struct RegexFunction {

@@ -84,23 +84,36 @@ int CompareNumbers(const Value& a, const Value& b) {
                                      : -CompareIntUint(b.AsInt(), a.AsUint());
 }
 
-// Elements that cannot be compared count as equal, as cel-go has it.
-bool EqualLists(const ListData& a, const ListData& b) {
-  return std::ranges::equal(a.elements(), b.elements(),
-                            [](const Value& x, const Value& y) { return !Equals(x, y).IsFalse(); });
-}
+// Compares values with all they hold. `left` counts down the values inside of others.
+struct Comparison {
+  int left = kNestedComparisonsMax;
 
-bool EqualMaps(const MapData& a, const MapData& b) {
-  if (a.size != b.size) return false;
-  return std::ranges::all_of(a.all(), [&](const MapEntry& entry) {
-    const Value* other = FindInMap(b, entry.key);
-    return other != nullptr && !Equals(entry.value, *other).IsFalse();
-  });
-}
+  Value Equal(const Value& a, const Value& b);
+  // Elements that cannot be compared count as equal, as cel-go has it.
+  bool EqualElements(const Value& a, const Value& b) {
+    return --left >= 0 && !Equal(a, b).IsFalse();
+  }
+  bool EqualLists(const ListData& a, const ListData& b) {
+    return std::ranges::equal(a.elements(), b.elements(), [this](const Value& x, const Value& y) {
+      return EqualElements(x, y);
+    });
+  }
+  bool EqualMaps(const MapData& a, const MapData& b) {
+    if (a.size != b.size) return false;
+    return std::ranges::all_of(a.all(), [&](const MapEntry& entry) {
+      const Value* other = FindInMap(b, entry.key);
+      return other != nullptr && EqualElements(entry.value, *other);
+    });
+  }
+};
+
+// Values that hold one value many times over would print without an end.
+constexpr std::size_t kDebugBytesMax = std::size_t{1} << 16;
 
 std::string JoinDebug(std::span<const Value> values) {
   std::string out = "[";
   for (const Value& value : values) {
+    if (out.size() > kDebugBytesMax) break;
     if (out.size() > 1) out += ", ";
     out += DebugString(value);
   }
@@ -192,7 +205,7 @@ std::string_view TypeNameOf(const Value& value) {
   return "";
 }
 
-Value Equals(const Value& a, const Value& b) {
+Value Comparison::Equal(const Value& a, const Value& b) {
   if (a.kind() == ValueKind::kNull || b.kind() == ValueKind::kNull) {
     return Value::Bool(a.kind() == b.kind());
   }
@@ -214,10 +227,16 @@ Value Equals(const Value& a, const Value& b) {
       return Value::Bool(EqualMaps(a.AsMap(), b.AsMap()));
     case ValueKind::kOptional:
       if (!a.HasValue() || !b.HasValue()) return Value::Bool(a.HasValue() == b.HasValue());
-      return Equals(a.Inner(), b.Inner());
+      return Equal(a.Inner(), b.Inner());
     default:
       return Value::Bool(a.AsInt() == b.AsInt());
   }
+}
+
+Value Equals(const Value& a, const Value& b) {
+  Comparison comparison;
+  const Value equal = comparison.Equal(a, b);
+  return comparison.left >= 0 ? equal : Value::Error(kCostExceeded);
 }
 
 Value CompareValues(const Value& a, const Value& b) {
@@ -368,6 +387,7 @@ std::string DebugString(const Value& value) {
     case ValueKind::kMap: {
       std::string out = "{";
       for (const MapEntry& entry : value.AsMap().all()) {
+        if (out.size() > kDebugBytesMax) break;
         if (out.size() > 1) out += ", ";
         out += DebugString(entry.key) + ": " + DebugString(entry.value);
       }
@@ -401,6 +421,7 @@ Value MakeOptional(Arena& arena, const Value& value) {
 Value Concat(Arena& arena, const ListData& a, const ListData& b) {
   if (b.size == 0) return Value::List(&a);
   if (a.size == 0 && a.buffer == nullptr) return Value::List(&b);
+  if (std::size_t{a.size} + b.size > kListSizeMax) return Value::Error(kCostExceeded);
   ListBuffer* buffer = a.buffer;
   const std::uint32_t size = a.size + b.size;
   if (buffer == nullptr || buffer->used != a.size || buffer->capacity < size) {

@@ -208,13 +208,21 @@ struct OpaqueData {
   const OpaqueClass* type = nullptr;
 };
 
+// Sizes that values do not grow beyond. Costs bound most of them, but not what doubles for the cost
+// of one operation (lists that are added, texts that are replaced or formatted, values that hold a
+// value many times over); at these limits an evaluation ends as if its cost limit were reached.
+inline constexpr std::size_t kTextBytesMax = std::size_t{2} << 20;
+inline constexpr std::size_t kListSizeMax = std::size_t{1} << 18;
+inline constexpr int kNestedComparisonsMax = 250'000;  // of values inside of values, for one ==
+inline constexpr std::string_view kCostExceeded = "operation cancelled: actual cost limit exceeded";
+
 inline constexpr std::string_view kNoSuchOverload = "no such overload";
 inline Value NoSuchOverload() { return Value::Error(kNoSuchOverload); }
 
 // The run-time name of a value's type: "int", "google.protobuf.Duration", "optional_type".
 [[nodiscard]] std::string_view TypeNameOf(const Value& value);
 
-// Equality as `==` has it, across numbers; true, false or an error.
+// Equality as `==` has it, across numbers; true, false or an error (kCostExceeded among them).
 [[nodiscard]] Value Equals(const Value& a, const Value& b);
 // -1, 0, 1, or an error for what has no order.
 [[nodiscard]] Value CompareValues(const Value& a, const Value& b);

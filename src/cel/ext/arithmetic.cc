@@ -55,6 +55,7 @@ Value TimestampDifference(const Value& a, const Value& b) {
 Value Join(Arena& arena, const Value& a, const Value& b) {
   std::string_view left = a.AsText();
   const std::string_view right = b.AsText();
+  if (left.size() + right.size() > kTextBytesMax) return Value::Error(kCostExceeded);
   char* text = static_cast<char*>(arena.Allocate(left.size() + right.size() + 1, 1));
   std::ranges::copy(left, text);
   std::ranges::copy(right, text + left.size());

@@ -18,6 +18,10 @@ using Text = std::expected<std::string, std::string>;
 
 constexpr int kPrecisionMax = 100;  // of the plain style; the other one has no limit
 
+// The text of a list or map: values that hold one value many times over have texts without an end.
+constexpr std::size_t kAggregateBytesMax = std::size_t{1} << 18;
+std::unexpected<std::string> TooLong() { return std::unexpected(std::string(kCostExceeded)); }
+
 std::string InBase(std::uint64_t magnitude, bool negative, int base, bool upper) {
   std::array<char, 70> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, base);
@@ -166,6 +170,7 @@ class Formatter {
         for (const Value& element : value.AsList().elements()) {
           const Text text = PlainText(element);
           if (!text) return text;
+          if (out.size() + text->size() > kAggregateBytesMax) return TooLong();
           if (out.size() > 1) out += ", ";
           out += *text;
         }
@@ -183,12 +188,14 @@ class Formatter {
   }
 
   Text PlainMap(const MapData& map) {
+    std::size_t size = 0;
     std::vector<std::pair<std::string, std::string>> entries;
     for (const MapEntry& entry : map.all()) {
       const Text key = PlainText(entry.key);
       if (!key) return key;
       const Text value = PlainText(entry.value);
       if (!value) return value;
+      if ((size += key->size() + value->size()) > kAggregateBytesMax) return TooLong();
       entries.emplace_back(*key, *value);
     }
     return JoinEntries(entries, ": ");
@@ -260,6 +267,7 @@ class Formatter {
     for (const Value& element : list.elements()) {
       const Text text = LocaleElement(element);
       if (!text) return text;
+      if (out.size() + text->size() > kAggregateBytesMax) return TooLong();
       if (out.size() > 1) out += ", ";
       out += *text;
     }
@@ -267,6 +275,7 @@ class Formatter {
   }
 
   Text LocaleMap(const MapData& map) {
+    std::size_t size = 0;
     std::vector<std::pair<std::string, std::string>> entries;
     for (const MapEntry& entry : map.all()) {
       switch (entry.key.kind()) {
@@ -283,6 +292,7 @@ class Formatter {
       if (!key) return key;
       const Text value = LocaleElement(entry.value);
       if (!value) return value;
+      if ((size += key->size() + value->size()) > kAggregateBytesMax) return TooLong();
       entries.emplace_back(*key, *value);
     }
     return JoinEntries(entries, ":");
@@ -307,6 +317,7 @@ class ValueClauses final : public FormatVisitor {
                                             const FormatClause& clause) override {
     Text text = formatter_.Clause(args_.items[index], clause);
     if (!text) return std::unexpected(text.error());
+    if (out_.size() + text->size() > kTextBytesMax) return TooLong();
     out_ += *text;
     return {};
   }

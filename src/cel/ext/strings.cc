@@ -110,6 +110,7 @@ Value Replace(Arena& arena, Args args) {
   std::size_t at = 0;
   if (old_text.empty()) {
     while (left != 0) {
+      if (out.size() > kTextBytesMax) return Value::Error(kCostExceeded);
       out += new_text;
       --left;
       if (at >= text.size()) break;
@@ -120,6 +121,7 @@ Value Replace(Arena& arena, Args args) {
   } else {
     for (std::size_t found = 0;
          left != 0 && (found = text.find(old_text, at)) != std::string_view::npos; --left) {
+      if (out.size() > kTextBytesMax) return Value::Error(kCostExceeded);
       out += text.substr(at, found - at);
       out += new_text;
       at = found + old_text.size();
@@ -211,6 +213,7 @@ Value Join(Arena& arena, Args args) {
   std::string out;
   bool first = true;
   for (const Value& element : args[0].AsList().elements()) {
+    if (out.size() > kTextBytesMax) return Value::Error(kCostExceeded);
     if (!first) out += separator;
     first = false;
     if (!element.IsString()) {

@@ -105,9 +105,10 @@ class Validator {
   }
 
   void CheckPatterns() {
+    std::size_t weight = kPatternWeightMax;
     ForLiteralArgs("matches", [&](const Expr* arg) {
       std::string error;
-      if (CompileRegex(arg->literal.text, &error) == nullptr) {
+      if (CompileRegex(arg->literal.text, &weight, &error) == nullptr) {
         Report(arg, "invalid matches argument");
       }
     });

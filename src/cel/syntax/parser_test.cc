@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 namespace drachma::cel {
 namespace {
 
@@ -46,7 +44,7 @@ TEST(ParserTest, AcceptsOneCommaAtTheEnd) {
   EXPECT_NE(IssuesOf("[1,,]"), "");
 }
 
-// Nothing may take long or deep recursion, whatever the text.
+// Nothing may take long (bench/cel measures it) or deep recursion, whatever the text.
 TEST(ParserTest, BoundsItsWork) {
   constexpr std::size_t kHuge = 1 << 20;
   for (const std::size_t size : {kCodePointsMax, kHuge}) {
@@ -55,10 +53,7 @@ TEST(ParserTest, BoundsItsWork) {
           "[a,", "{1:", ")", "'", "@", "a[", "!(",   "-1", "a&&", "in ",  "\"\\", "a b "}) {
       std::string text;
       while (text.size() + piece.size() <= size) text += piece;
-      const auto start = std::chrono::steady_clock::now();
       EXPECT_NE(IssuesOf(text), "") << piece;
-      const auto taken = std::chrono::steady_clock::now() - start;
-      EXPECT_LT(taken, std::chrono::seconds(2)) << piece << " " << size;
     }
   }
 }
