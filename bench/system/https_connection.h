@@ -31,8 +31,8 @@ class HttpsConnection {
 
   // Sends a request and reads its answer, whatever status it has. ERRORS: kUnavailable.
   Result<Response> Ask(std::string_view method, std::string_view path, std::string_view body = {});
-  // Reads a watch line by line until `on_line` says false. ERRORS: kUnavailable, also for an answer
-  // that is not 200.
+  // Reads a watch line by line until `on_line` says false or the server ends it.
+  // ERRORS: kUnavailable, also for an answer that is not 200.
   Status Stream(std::string_view path, const std::function<bool(std::string_view)>& on_line);
 
  private:

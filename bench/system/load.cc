@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <unordered_set>
 
 #include "base/clock.h"
 #include "bench/system/https_connection.h"
@@ -119,45 +121,52 @@ Status WriteCluster(const LoadOptions& options) {
 class Arrivals {
  public:
   Arrivals(HttpsConnection connection, const LoadOptions& options)
-      : connection_(std::move(connection)), wanted_(options.pods) {
+      : connection_(std::move(connection)), wanted_(static_cast<std::size_t>(options.pods)) {
     const std::string_view selector = options.until == LoadOptions::Until::kBound
                                           ? "spec.nodeName%21%3D"
                                           : "status.phase%3DRunning";
-    thread_ = std::thread(
-        [this, path = fmt::format("{}?watch=1&fieldSelector={}", kNamespacePath, selector)] {
-          const Status status =
-              connection_.Stream(path, [this](std::string_view line) { return OnLine(line); });
-          const std::lock_guard lock(mutex_);
-          if (!status) status_ = status;
-          ended_ = true;
-          changed_.notify_all();
-        });
+    thread_ = std::thread([this, path = fmt::format("{}?watch=1&fieldSelector={}", kNamespacePath,
+                                                    selector)] {
+      // A server may end a watch at any time; the next one begins with all pods again.
+      Status status;
+      while (status && !complete_) {
+        status = connection_.Stream(path, [this](std::string_view line) { return OnLine(line); });
+      }
+      const std::lock_guard lock(mutex_);
+      status_ = status;
+      ended_ = true;
+      changed_.notify_all();
+    });
   }
   ~Arrivals() { thread_.join(); }
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
   // Until `count` pods have come, or the watch has ended.
-  Status Await(int count) {
+  Status Await(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ended_ || come_ >= count; });
+    changed_.wait(lock, [&] { return ended_ || come_.size() >= count; });
     return status_;
   }
 
  private:
   bool OnLine(std::string_view line) {
-    if (!line.starts_with(R"({"type":"ADDED")")) return true;
+    constexpr std::string_view kName = "\"name\":\"pod-";
+    const std::size_t name = line.find(kName);
+    if (!line.starts_with(R"({"type":"ADDED")") || name == std::string_view::npos) return true;
     const std::lock_guard lock(mutex_);
-    ++come_;
+    come_.insert(std::atoi(line.data() + name + kName.size()));
     changed_.notify_all();
-    return come_ < wanted_;
+    complete_ = come_.size() >= wanted_;
+    return !complete_;
   }
 
   HttpsConnection connection_;
-  const int wanted_;
+  const std::size_t wanted_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int come_ = 0;
+  std::unordered_set<int> come_;
+  std::atomic<bool> complete_ = false;
   bool ended_ = false;
   Status status_;
   std::thread thread_;
@@ -173,7 +182,7 @@ Status MakeOneByOne(const LoadOptions& options, Arrivals& arrivals, LoadFigures&
   for (int i = 0; i < options.pods; ++i) {
     const auto begin = Clock::now();
     DRA_TRY(Post(connection, kNamespacePath, fmt::format(fmt::runtime(kPod), i)));
-    DRA_TRY(arrivals.Await(i + 1));
+    DRA_TRY(arrivals.Await(times.size() + 1));
     times.push_back(1e3 * SecondsSince(begin));
   }
   std::ranges::sort(times);
@@ -185,7 +194,7 @@ Status MakeAtOnce(const LoadOptions& options, Arrivals& arrivals) {
   DRA_TRY(Spread(options, options.pods, [](HttpsConnection& mine, int i) {
     return Post(mine, kNamespacePath, fmt::format(fmt::runtime(kPod), i));
   }));
-  return arrivals.Await(options.pods);
+  return arrivals.Await(static_cast<std::size_t>(options.pods));
 }
 
 }  // namespace
