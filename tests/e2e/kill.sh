@@ -1,9 +1,9 @@
 #!/bin/sh
 # `kill -9` at random instants under load: what was answered is there, no device is given twice,
 # unfinished work goes on.
-# Usage: kill.sh PROGRAM [ROUNDS]
+# Usage: kill.sh PROGRAM [ROUNDS]     (default $DRACHMA_KILL_ROUNDS, then 50)
 DRACHMA=$1
-ROUNDS=${2:-50}
+ROUNDS=${2:-${DRACHMA_KILL_ROUNDS:-50}}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/lib.sh"
 
@@ -15,29 +15,26 @@ kubectl apply -f "$root/examples/quickstart.yaml" >/dev/null
 
 round=0
 while [ "$round" -lt "$ROUNDS" ]; do
-  # Writes go on until the server is killed under them; each one that is answered is noted.
-  (
-    i=0
-    while kubectl create configmap "r$round-$i" --from-literal=a=b >/dev/null 2>&1; do
-      echo "r$round-$i" >>"$WORK/answered"
-      [ $((i % 4)) != 0 ] || kubectl scale deployment/training --replicas=$((1 + (round + i) % 6)) >/dev/null 2>&1 || break
-      i=$((i + 1))
-    done
-  ) &
+  # Writes go on until the server is killed under them; kubectl names each one that is answered.
+  seq 300 | sed "s|.*|{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"r$round-&\"}}|" >"$WORK/batch"
+  kubectl create --validate=false -f "$WORK/batch" -o name >>"$WORK/answered" 2>/dev/null &
   writer=$!
-  # A different instant each round, within a second.
-  sleep "0.$(((round * 37) % 90 + 10))"
+  kubectl scale deployment/training --replicas=$((1 + round % 6)) >/dev/null 2>&1 &
+  scaler=$!
+  # A different instant each round: while the first writes are under way, or many are done.
+  sleep "$(printf '0.%03d' $(((round * 137) % 431 + 60)))"
   kill -9 "$CLUSTER"
   wait "$CLUSTER" 2>/dev/null || true
-  wait "$writer" 2>/dev/null || true
+  wait "$writer" "$scaler" 2>/dev/null || true
   CLUSTER=
   start_cluster --data-dir "$data" --listen 127.0.0.1:0
   [ -z "$(twice_allocated)" ] || fail "round $round: a device stands in two claims"
   round=$((round + 1))
 done
 
-kubectl get configmaps -o name | sed 's|configmap/||' | sort >"$WORK/there"
+kubectl get configmaps -o name | sort >"$WORK/there"
 sort "$WORK/answered" | comm -23 - "$WORK/there" >"$WORK/lost"
+[ "$(wc -l <"$WORK/answered")" -ge "$ROUNDS" ] || fail "too few writes were answered to tell"
 [ ! -s "$WORK/lost" ] || fail "answered writes are lost: $(head -5 "$WORK/lost")"
 kubectl scale deployment/training --replicas=4 >/dev/null
 kubectl rollout status deployment/training --timeout=60s >/dev/null

@@ -5,7 +5,7 @@ CLUSTER=
 trap 'stop_cluster; rm -rf "$WORK"' EXIT
 
 fail() {
-  echo "FAILED: $*" >&2
+  echo "FAILED: $*" | head -c 2000 >&2
   [ -f "$WORK/up.log" ] && tail -20 "$WORK/up.log" >&2
   exit 1
 }
