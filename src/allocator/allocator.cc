@@ -60,7 +60,8 @@ std::variant<Fit, Misfit, Failure> WithoutSolution(const Attempt& attempt, Found
 std::variant<Fit, Misfit, Failure> FromPicks(const Solution& solution, Random& random) {
   auto results = BuildResults(solution, random);
   if (!results) return Failure{.message = std::move(results).error().message};
-  return Fit{.results = std::move(*results)};
+  return Fit{.results = std::move(*results),
+             .alternatives = {solution.alternatives.begin(), solution.alternatives.end()}};
 }
 
 std::variant<Fit, Misfit, Failure> Solve(Attempt& attempt, Random& random, std::uint64_t& work) {

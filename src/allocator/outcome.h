@@ -38,6 +38,9 @@ struct Fit {
   std::vector<api::AllocationResult> results;
   // What this choice costs the node, for comparing nodes: less is better. Zero under first-fit.
   double cost = 0;
+  // The chosen alternative of each request with firstAvailable, over all claims; -1 for others.
+  // Empty when no request has any.
+  std::vector<int> alternatives;
 };
 
 // How many devices a request lost to one cause. Devices are counted once, at the first cause in

@@ -49,10 +49,8 @@ std::string MissingClass(const state::ClaimView& claim, const allocator::Invento
 
 float Preference(const allocator::Fit& fit) {
   int score = 0;
-  for (const std::vector<int>& claim : fit.alternatives) {
-    for (const int index : claim) {
-      if (index >= 0) score += kAlternativesMax - index;
-    }
+  for (const int index : fit.alternatives) {
+    if (index >= 0) score += kAlternativesMax - index;
   }
   return static_cast<float>(score);
 }
