@@ -21,8 +21,8 @@ std::span<const PluginEntry> BuiltInPlugins() {
          return std::make_shared<ServiceAccount>(core.random());
        }},
       {"NodeRestriction", true,
-       [](Core&) -> std::shared_ptr<AdmissionPlugin> {
-         return std::make_shared<NodeRestriction>();
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<NodeRestriction>(&core);
        }},
       {"TaintNodesByCondition", true,
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {

@@ -1,13 +1,17 @@
 #include "apiserver/admission_quota.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "apiserver/status.h"
+#include "quota/match.h"
+#include "quota/usage.h"
 
 namespace drachma::apiserver {
 namespace {
@@ -18,57 +22,27 @@ std::unexpected<Error> Refuse(const AdmissionRequest& request, const std::string
   return std::unexpected(ForbiddenError(request.group, request.resource, name, why));
 }
 
-Usage AmountsOf(const json::Value& list) {
-  Usage amounts;
-  for (const json::Member& member : list.Members()) {
-    if (Result<Quantity> amount = Quantity::Parse(member.value.AsString())) {
-      amounts.emplace(std::string(member.key()), std::move(*amount));
-    }
+using quota::Amounts;
+using quota::Names;
+
+// The objects of the registry, for the rules of quotas.
+class RegistryObjects final : public quota::Objects {
+ public:
+  explicit RegistryObjects(const ObjectReader& objects) : objects_(objects) {}
+  [[nodiscard]] json::Value Get(std::string_view group, std::string_view plural,
+                                std::string_view ns, std::string_view name) const override {
+    return objects_.Get(group, plural, ns, name);
   }
-  return amounts;
-}
-
-bool IsBestEffort(const json::Value& pod) {
-  return pod["status"]["qosClass"].AsString() == "BestEffort";
-}
-
-bool MatchesPriorityClass(const json::Value& pod, const json::Value& selector) {
-  const std::string_view name = pod["spec"]["priorityClassName"].AsString();
-  const std::string_view op = selector["operator"].AsString();
-  if (op == "Exists") return !name.empty();
-  if (op == "DoesNotExist") return name.empty();
-  const bool listed = std::ranges::any_of(selector["values"].Items(),
-                                          [&](const json::Value& value) { return value == name; });
-  return op == "In" ? listed : !listed;
-}
-
-bool MatchesScope(const json::Value& pod, const json::Value& selector) {
-  const std::string_view scope = selector["scopeName"].AsString();
-  const bool terminating = pod["spec"]["activeDeadlineSeconds"].IsInt();
-  if (scope == "Terminating") return terminating;
-  if (scope == "NotTerminating") return !terminating;
-  if (scope == "BestEffort") return IsBestEffort(pod);
-  if (scope == "NotBestEffort") return !IsBestEffort(pod);
-  return scope == "PriorityClass" && MatchesPriorityClass(pod, selector);
-}
-
-// Scopes are about pods: a quota with any counts nothing else.
-bool MatchesScopes(const json::Value& quota, const AdmissionRequest& request,
-                   const json::Value& object) {
-  const bool is_pod = request.group.empty() && request.resource == "pods";
-  for (const json::Value& scope : quota["spec"]["scopes"].Items()) {
-    const json::Value selector =
-        json::Value::Object({{"scopeName", scope}, {"operator", "Exists"}});
-    if (!is_pod || !MatchesScope(object, selector)) return false;
+  void ForEach(std::string_view group, std::string_view plural, std::string_view ns,
+               const std::function<void(const json::Value&)>& visit) const override {
+    objects_.ForEach(group, plural, ns, visit);
   }
-  for (const json::Value& selector :
-       quota.At({"spec", "scopeSelector", "matchExpressions"}).Items()) {
-    if (!is_pod || !MatchesScope(object, selector)) return false;
-  }
-  return true;
-}
 
-std::string Listed(const Usage& amounts, const std::set<std::string>& names) {
+ private:
+  const ObjectReader& objects_;
+};
+
+std::string Listed(const Amounts& amounts, const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     const auto amount = amounts.find(name);
@@ -78,37 +52,28 @@ std::string Listed(const Usage& amounts, const std::set<std::string>& names) {
   return text;
 }
 
-// Containers must say what they need of a compute resource that is limited.
-std::string MissingRequests(const AdmissionRequest& request, const Usage& hard) {
-  if (!request.group.empty() || request.resource != "pods" || !request.subresource.empty()) {
-    return {};
+// Whether a request can change what an object takes (upstream's Evaluator.Handles).
+bool Handles(const AdmissionRequest& request) {
+  const bool creates = request.operation == Operation::kCreate;
+  const bool updates = request.operation == Operation::kUpdate;
+  const bool core = request.group.empty();
+  if (core && request.resource == "pods") {
+    if (request.subresource == "resize") return updates;
+    return request.subresource.empty() &&
+           (creates || (updates && quota::IsTerminating(request.object) !=
+                                       quota::IsTerminating(request.old_object)));
   }
-  std::string missing;
-  for (const char* name :
-       {"cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"}) {
-    if (!hard.contains(name)) continue;
-    const std::string_view full(name);
-    const std::size_t dot = full.find('.');
-    const std::string_view resource = dot == std::string_view::npos ? full : full.substr(dot + 1);
-    const char* field = full.starts_with("limits.") ? "limits" : "requests";
-    std::string containers;
-    for (const char* list : {"containers", "initContainers"}) {
-      for (const json::Value& container : request.object["spec"][list].Items()) {
-        if (container["resources"][field].Has(resource)) continue;
-        containers +=
-            fmt::format("{}{}", containers.empty() ? "" : ",", container["name"].AsString());
-      }
-    }
-    if (!containers.empty()) {
-      missing += fmt::format("{}{} for: {}", missing.empty() ? "" : "; ", name, containers);
-    }
-  }
-  return missing.empty() ? missing : "must specify " + missing;
+  if (!request.subresource.empty()) return false;
+  const bool measured =
+      (core && (request.resource == "services" || request.resource == "persistentvolumeclaims")) ||
+      (request.group == "resource.k8s.io" && request.resource == "resourceclaims");
+  const bool ignored = request.resource == "events" && (core || request.group == "events.k8s.io");
+  return !ignored && (creates || (updates && measured));
 }
 
 // What of `usage` the quota limits.
-Usage Masked(const Usage& usage, const Usage& hard) {
-  Usage masked;
+Amounts Masked(const Amounts& usage, const Amounts& hard) {
+  Amounts masked;
   for (const auto& [resource, amount] : usage) {
     if (hard.contains(resource)) masked.emplace(resource, amount);
   }
@@ -116,7 +81,7 @@ Usage Masked(const Usage& usage, const Usage& hard) {
 }
 
 // `usage` less `before`, nothing below zero; resources that do not grow are left out.
-Usage Growth(Usage usage, const Usage& before) {
+Amounts Growth(Amounts usage, const Amounts& before) {
   for (auto& [resource, amount] : usage) {
     if (const auto old = before.find(resource); old != before.end()) amount.Sub(old->second);
   }
@@ -124,78 +89,90 @@ Usage Growth(Usage usage, const Usage& before) {
   return usage;
 }
 
+// The limited resources that no usage is known of yet, all that matter for the object; empty when
+// all are known.
+std::string UnknownUsage(const json::Value& quota, const Names& restricted) {
+  const json::Value& used = quota["status"]["used"];
+  const bool known =
+      std::ranges::all_of(restricted, [&](const std::string& name) { return used.Has(name); });
+  return known ? std::string() : fmt::format("{}", fmt::join(restricted, ","));
+}
+
 // The quota with `wanted` added to its usage, or why it is not enough.
 Result<json::Value> Charged(const AdmissionRequest& request, const json::Value& quota,
-                            const Usage& hard, const Usage& wanted) {
-  const Usage used = AmountsOf(quota.At({"status", "used"}));
-  const std::string_view name = quota.At({"metadata", "name"}).AsString();
+                            const Amounts& hard, const Amounts& wanted) {
+  const Amounts used = quota::AmountsOf(quota["status"]["used"]);
   std::set<std::string> exceeded;
-  std::string unknown;
   json::Value updated = quota;
   for (const auto& [resource, amount] : wanted) {
     const auto present = used.find(resource);
-    if (present == used.end()) {
-      unknown += fmt::format("{}{}", unknown.empty() ? "" : ",", resource);
-      continue;
-    }
-    Quantity sum = present->second;
+    Quantity sum = present == used.end() ? Quantity() : present->second;
     sum.Add(amount);
     if (hard.at(resource) < sum) exceeded.insert(resource);
     updated.Edit("status").Edit("used").Set(resource, sum.ToString());
   }
-  if (!unknown.empty()) {
-    return Refuse(request,
-                  fmt::format("status unknown for quota: {}, resources: {}", name, unknown));
-  }
   if (!exceeded.empty()) {
-    return Refuse(request, fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
-                                       name, Listed(wanted, exceeded), Listed(used, exceeded),
-                                       Listed(hard, exceeded)));
+    return Refuse(request,
+                  fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
+                              quota["metadata"]["name"].AsString(), Listed(wanted, exceeded),
+                              Listed(used, exceeded), Listed(hard, exceeded)));
   }
   return updated;
 }
 
 }  // namespace
 
+// A creation that will be refused because the object is there must not be charged.
+bool ResourceQuota::IsThere(const AdmissionRequest& request) const {
+  const KindPtr kind = core_.kinds().Find(request.group, request.resource);
+  return kind != nullptr &&
+         core_.store().Head(
+             kind->KeyOf(request.ns, request.object["metadata"]["name"].AsString())) != nullptr;
+}
+
 Status ResourceQuota::Validate(AdmissionRequest& request, const ObjectReader& objects) {
+  if (request.ns.empty() || !Handles(request)) return {};
   const bool creates = request.operation == Operation::kCreate;
-  if (request.ns.empty() || !request.subresource.empty() ||
-      (!creates && request.operation != Operation::kUpdate)) {
-    return {};
-  }
   store::Store& store = core_.store();
   const Result<store::Page> page =
       store.List(fmt::format("/registry/resourcequotas/{}/", request.ns));
   if (!page || page->records.empty()) return {};
-  const KindPtr kind = core_.kinds().Find(request.group, request.resource);
-  if (creates && kind != nullptr &&
-      store.Head(kind->KeyOf(request.ns, request.object.At({"metadata", "name"}).AsString())) !=
-          nullptr) {
-    return {};  // it will be refused for being there already and must not be charged
-  }
-  const Usage usage = UsageOf(request.group, request.resource, request.object, objects);
-  const Usage before =
-      creates ? Usage{} : UsageOf(request.group, request.resource, request.old_object, objects);
-  const Usage growth = Growth(usage, before);
+  const RegistryObjects registry(objects);
+  const auto usage_of = [&](const json::Value& object) {
+    return quota::UsageOf(request.group, request.resource, object, registry, core_.Now());
+  };
+  const auto in_scopes = [&](const json::Value& quota, const json::Value& object) {
+    return quota::InScopes(quota, request.group, request.resource, object);
+  };
+  const Amounts usage = usage_of(request.object);
+  const Amounts growth = Growth(usage, creates ? Amounts{} : usage_of(request.old_object));
   std::vector<std::pair<store::RecordPtr, json::Value>> changes;
   for (const store::RecordPtr& durable : page->records) {
     const store::RecordPtr record = store.Head(durable->key);
-    if (record == nullptr || !MatchesScopes(record->Object(), request, request.object)) continue;
-    const Usage hard = AmountsOf(record->Object().At({"status", "hard"}));
-    if (Masked(usage, hard).empty()) continue;
-    if (const std::string missing = creates ? MissingRequests(request, hard) : "";
+    if (record == nullptr) continue;
+    const json::Value quota = record->Object();
+    const json::Value& limits = quota["status"]["hard"];
+    const Names restricted =
+        quota::MatchingResources(request.group, request.resource, limits, registry);
+    if (restricted.empty() || !in_scopes(quota, request.object)) continue;
+    const std::string_view name = quota["metadata"]["name"].AsString();
+    const bool pod = request.group.empty() && request.resource == "pods";
+    if (const std::string missing = pod ? quota::MissingRequests(request.object, restricted) : "";
         !missing.empty()) {
-      return Refuse(request,
-                    fmt::format("failed quota: {}: {}",
-                                record->Object().At({"metadata", "name"}).AsString(), missing));
+      return Refuse(request, fmt::format("failed quota: {}: {}", name, missing));
     }
-    const bool counted = creates || MatchesScopes(record->Object(), request, request.old_object);
-    const Usage wanted = Masked(counted ? growth : Growth(usage, {}), hard);
+    if (const std::string unknown = UnknownUsage(quota, restricted); !unknown.empty()) {
+      return Refuse(request,
+                    fmt::format("status unknown for quota: {}, resources: {}", name, unknown));
+    }
+    const bool counted = creates || in_scopes(quota, request.old_object);
+    const Amounts hard = quota::AmountsOf(limits);
+    const Amounts wanted = Masked(counted ? growth : Growth(usage, {}), hard);
     if (wanted.empty()) continue;
-    DRA_ASSIGN(json::Value updated, Charged(request, record->Object(), hard, wanted));
+    DRA_ASSIGN(json::Value updated, Charged(request, quota, hard, wanted));
     changes.emplace_back(record, std::move(updated));
   }
-  if (request.dry_run) return {};
+  if (request.dry_run || (creates && IsThere(request))) return {};
   // These writes stand before the object's in the store's order: should the disk fail, all fail.
   for (auto& [record, updated] : changes) {
     store.Put(record->key, std::move(updated), record->revision,

@@ -1,18 +1,11 @@
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 
 #include "apiserver/admission.h"
 #include "apiserver/core.h"
-#include "num/quantity.h"
 
 namespace drachma::apiserver {
-
-// What an object takes of a namespace's quotas, by resource name ("pods", "requests.cpu",
-// "count/resourceclaims.resource.k8s.io", "gpu.example.com.deviceclass.resource.k8s.io/devices").
-using Usage = std::map<std::string, Quantity, std::less<>>;
 
 // Upstream's admission plugin ResourceQuota: creations (and updates that take more) are charged to
 // every quota of the namespace that limits what they take, and refused when it is not enough. The
@@ -25,12 +18,9 @@ class ResourceQuota final : public AdmissionPlugin {
   Status Validate(AdmissionRequest& request, const ObjectReader& objects) override;
 
  private:
+  [[nodiscard]] bool IsThere(const AdmissionRequest& request) const;
+
   Core& core_;
 };
-
-// What `object` (in its storage version) takes. `objects` is asked for DeviceClasses, whose
-// extended resource names are charged, too, and for the pod that a claim stands in for.
-[[nodiscard]] Usage UsageOf(std::string_view group, std::string_view plural,
-                            const json::Value& object, const ObjectReader& objects);
 
 }  // namespace drachma::apiserver

@@ -24,6 +24,7 @@ struct Attributes {
   std::string path;  // of requests that are no resource requests
   std::string field_selector;
   std::string label_selector;
+  bool explain = false;  // whether the reason of a yes is wanted, too
 };
 
 // The credentials a request came with.
@@ -66,6 +67,8 @@ class Authorizer {
   // The rules of `user` in `ns` for SelfSubjectRulesReview, appended to `rules`.
   virtual void Rules(const User& /*user*/, const std::string& /*ns*/,
                      std::vector<Rule>& /*rules*/) {}
+  // Why Rules does not tell all; empty when it does.
+  [[nodiscard]] virtual std::string RulesFault(const User& /*user*/) const { return {}; }
 };
 
 }  // namespace drachma::apiserver

@@ -29,6 +29,7 @@ void Core::Shutdown() {
   const std::unordered_set<WatchSession*> sessions = sessions_;
   for (WatchSession* session : sessions) session->Stop();
   self_.reset();
+  options_.authorizers.clear();  // they may follow the store
 }
 
 void Core::AddHandler(std::string key, Handler handler) {
@@ -96,14 +97,25 @@ Decision Core::Ask(const Attributes& attributes, std::string& reason) const {
   for (const auto& authorizer : options_.authorizers) {
     std::string why;
     const Decision decision = authorizer->Authorize(attributes, why);
-    if (!why.empty()) reason = reason.empty() ? why : reason + ", " + why;
+    if (!why.empty()) reason = reason.empty() ? why : reason + "\n" + why;
     if (decision != Decision::kNoOpinion) return decision;
   }
   return Decision::kNoOpinion;
 }
 
-void Core::RulesOf(const User& user, const std::string& ns, std::vector<Rule>& rules) const {
-  for (const auto& authorizer : options_.authorizers) authorizer->Rules(user, ns, rules);
+std::string Core::RulesOf(const User& user, const std::string& ns, std::vector<Rule>& rules) const {
+  std::string faults;
+  for (const auto& authorizer : options_.authorizers) {
+    authorizer->Rules(user, ns, rules);
+    const std::string fault = authorizer->RulesFault(user);
+    if (!fault.empty()) faults += (faults.empty() ? "" : ", ") + fault;
+  }
+  return faults;
+}
+
+Status Core::AdmitOther(AdmissionRequest& request) {
+  DRA_TRY(Admit(request));
+  return Validate(request);
 }
 
 Status Core::Authorize(const Attributes& attributes) const {

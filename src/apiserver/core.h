@@ -130,7 +130,10 @@ class Core final : public ObjectReader {
   [[nodiscard]] Status Authorize(const Attributes& attributes) const;
   // The question alone, for access reviews and rules.
   [[nodiscard]] Decision Ask(const Attributes& attributes, std::string& reason) const;
-  void RulesOf(const User& user, const std::string& ns, std::vector<Rule>& rules) const;
+  // Appends what is known of the rules of `user`; returns why that is not all.
+  std::string RulesOf(const User& user, const std::string& ns, std::vector<Rule>& rules) const;
+  // All plugins, for what is answered without being stored.
+  [[nodiscard]] Status AdmitOther(AdmissionRequest& request);
   // The attributes of a resource request.
   [[nodiscard]] static Attributes AttributesOf(const ApiRequest& request);
 
@@ -166,6 +169,10 @@ class Core final : public ObjectReader {
   [[nodiscard]] std::unordered_set<WatchSession*>& sessions() { return sessions_; }
 
   [[nodiscard]] store::Store& store() const { return store_; }
+  // How each user last impersonated somebody, for Impersonate().
+  [[nodiscard]] std::unordered_map<std::string, std::size_t>& impersonation_modes() const {
+    return impersonation_modes_;
+  }
   [[nodiscard]] KindTable& kinds() { return kinds_; }
   [[nodiscard]] const KindTable& kinds() const { return kinds_; }
   [[nodiscard]] const api::FeatureGates& gates() const { return options_.gates; }
@@ -216,6 +223,7 @@ class Core final : public ObjectReader {
   mutable Random random_;  // names and uids of a validation's context come from it
   std::unordered_map<std::string, Handler> handlers_;
   std::uint64_t served_generation_ = 1;
+  mutable std::unordered_map<std::string, std::size_t> impersonation_modes_;
   std::unordered_set<WatchSession*> sessions_;
   // Callbacks of the store and of timers outlive nothing: they hold this weakly.
   std::shared_ptr<Core*> self_;

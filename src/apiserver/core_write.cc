@@ -159,6 +159,7 @@ Status Core::Prepare(WriteJob& job) {
                               job.base == nullptr ? Operation::kCreate : Operation::kUpdate);
   job.admission.object = std::move(job.object);
   job.admission.old_object = existing;
+  if (job.admission.name.empty()) job.admission.name = job.name;
   job.admission.options = OptionsOf(job.request, job.base == nullptr);
   if (job.strategy == WriteJob::Strategy::kSkip) return {};
   return Admit(job.admission);

@@ -9,6 +9,7 @@
 
 #include "apiserver/deprecations.h"
 #include "apiserver/discovery.h"
+#include "apiserver/http_attributes.h"
 #include "apiserver/http_identity.h"
 #include "apiserver/http_metrics.h"
 #include "apiserver/http_watch.h"
@@ -160,29 +161,6 @@ class Exchange {
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
-std::string LowerCase(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// The verb of a request for a resource. ERRORS: kMethodNotAllowed.
-Result<client::Verb> VerbOf(const HttpRequest& request, const RequestPath& path,
-                            const Query& query) {
-  using client::Verb;
-  const bool named = !path.name.empty();
-  const std::string& method = request.method;
-  if (method == "GET" || method == "HEAD") {
-    if (QueryFlag(query, "watch") && path.subresource.empty()) return Verb::kWatch;
-    return named ? Verb::kGet : Verb::kList;
-  }
-  if (method == "POST" && (!named || !path.subresource.empty())) return Verb::kCreate;
-  if (method == "PUT" && named) return Verb::kUpdate;
-  if (method == "PATCH" && named) return Verb::kPatch;
-  if (method == "DELETE") return named ? Verb::kDelete : Verb::kDeleteCollection;
-  return std::unexpected(MethodNotAllowedError());
-}
-
 Result<client::PatchType> PatchTypeOf(const std::string& content_type) {
   using client::PatchType;
   static constexpr std::pair<std::string_view, PatchType> kTypes[] = {
@@ -333,34 +311,21 @@ class Front final : public HttpFront {
   // How much of the request is recorded. The body is read before the handlers take it.
   void Decide(Exchange& exchange, const User& user) const {
     if (exchange.audit_log == nullptr) return;
-    const HttpRequest& request = exchange.request();
     AuditEvent& event = exchange.audit;
-    const RequestPath path = ParsePath(request.path());
-    if (path.is_resource) {
-      ApiRequest call;
-      call.call.resource = path.resource;
-      call.call.ns = path.ns;
-      call.call.name = path.name;
-      call.call.subresource = path.subresource;
-      const auto verb = VerbOf(request, path, net::ParseQuery(request.query()));
-      if (verb) call.call.verb = *verb;
-      event.attributes = Core::AttributesOf(call);
-    } else {
-      event.attributes = {.verb = LowerCase(request.method),
-                          .is_resource = false,
-                          .path = std::string(request.path())};
-    }
+    event.attributes = AttributesOf(exchange.request());
     event.attributes.user = user;
     event.impersonated = !user.name.empty() && user.name != event.user.name;
     event.decision = options_.audit->policy().For(event.attributes);
-    if (event.decision.level != AuditLevel::kNone) event.request_object = AuditedBody(request.body);
+    if (event.decision.level != AuditLevel::kNone) {
+      event.request_object = AuditedBody(exchange.request().body);
+    }
   }
 
   void ServePath(const ExchangePtr& exchange, const User& user) {
     const HttpRequest& request = exchange->request();
     const std::string path(request.path());
     const Status allowed = core_.Authorize(
-        {.user = user, .verb = LowerCase(request.method), .is_resource = false, .path = path});
+        {.user = user, .verb = LowerCaseMethod(request), .is_resource = false, .path = path});
     if (!allowed) return exchange->Answer(allowed.error());
     if (request.method != "GET" && request.method != "HEAD") {
       return exchange->Answer(MethodNotAllowedError());
@@ -443,6 +408,7 @@ class Front final : public HttpFront {
     if (!verb) return exchange->Answer(verb.error());
     request.call.verb = *verb;
     exchange->labels = LabelsOf(http, path, *verb);
+    AddSelectors(query, request.call);
     if (const Status allowed = core_.Authorize(Core::AttributesOf(request)); !allowed) {
       return exchange->Answer(allowed.error());
     }

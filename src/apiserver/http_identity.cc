@@ -1,15 +1,19 @@
 #include "apiserver/http_identity.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "apiserver/http_attributes.h"
+#include "apiserver/impersonation.h"
 
 namespace drachma::apiserver {
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 
 std::unexpected<Error> Unauthorized() { return Fail(Code::kUnauthorized, "Unauthorized"); }
 
@@ -35,76 +39,47 @@ void AddAuthenticatedGroup(User& user) {
   if (!user.InGroup(kAuthenticatedGroup)) user.groups.emplace_back(kAuthenticatedGroup);
 }
 
-Status MayImpersonate(const Core& core, const User& user, Attributes what) {
-  what.user = user;
-  what.verb = "impersonate";
-  what.is_resource = true;
-  return core.Authorize(what);
+// What the headers ask for, as upstream prints it.
+std::string Shown(const User& wanted) {
+  const auto list = [](const std::vector<std::string>& values) {
+    return values.empty() ? std::string("[]string(nil)")
+                          : fmt::format("[]string{{\"{}\"}}", fmt::join(values, "\", \""));
+  };
+  std::string extra = "map[string][]string(nil)";
+  if (!wanted.extra.empty()) {
+    extra.clear();
+    for (const auto& [key, values] : wanted.extra) {
+      extra += fmt::format("{}\"{}\":{}", extra.empty() ? "" : ", ", key, list(values));
+    }
+    extra = "map[string][]string{" + extra + "}";
+  }
+  return fmt::format("&user.DefaultInfo{{Name:\"\", UID:\"{}\", Groups:{}, Extra:{}}}", wanted.uid,
+                     list(wanted.groups), extra);
 }
 
-// "system:serviceaccount:NS:NAME" taken apart; empty for other users.
-std::pair<std::string, std::string> AccountOf(std::string_view name) {
-  if (!name.starts_with(kAccountPrefix)) return {};
-  name.remove_prefix(kAccountPrefix.size());
-  const std::size_t colon = name.find(':');
-  if (colon == std::string_view::npos) return {};
-  return {std::string(name.substr(0, colon)), std::string(name.substr(colon + 1))};
-}
-
-Status ReadExtra(const Core& core, const User& user, const net::HttpRequest& request,
-                 User& wanted) {
+std::map<std::string, std::vector<std::string>> WantedExtra(const net::HttpRequest& request) {
   constexpr std::string_view kExtra = "impersonate-extra-";
+  std::map<std::string, std::vector<std::string>> extra;
   for (const auto& [name, value] : request.headers.fields()) {
     std::string lower = name;
     std::ranges::transform(lower, lower.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (!lower.starts_with(kExtra)) continue;
-    const std::string key = net::PercentDecode(lower.substr(kExtra.size()));
-    DRA_TRY(MayImpersonate(core, user,
-                           {.group = "authentication.k8s.io",
-                            .version = "v1",
-                            .resource = "userextras",
-                            .subresource = key,
-                            .name = value}));
-    wanted.extra[key].push_back(value);
+    extra[net::PercentDecode(lower.substr(kExtra.size()))].push_back(value);
   }
-  return {};
+  return extra;
 }
 
-Result<User> Impersonated(const Core& core, const User& user, const net::HttpRequest& request) {
-  User wanted{.name = std::string(request.headers.Get("Impersonate-User"))};
+Result<User> Impersonated(const Core& core, User user, const net::HttpRequest& request) {
+  User wanted{.name = std::string(request.headers.Get("Impersonate-User")),
+              .uid = std::string(request.headers.Get("Impersonate-Uid"))};
   for (const std::string_view group : request.headers.All("Impersonate-Group")) {
     wanted.groups.emplace_back(group);
   }
-  wanted.uid = request.headers.Get("Impersonate-Uid");
-  if (wanted.name.empty()) {
-    if (wanted.groups.empty() && wanted.uid.empty()) return user;
-    return Fail(Code::kInternal, "Internal error occurred: requested without impersonating a user");
-  }
-  const auto [ns, account] = AccountOf(wanted.name);
-  if (!account.empty()) {
-    DRA_TRY(MayImpersonate(
-        core, user, {.version = "v1", .resource = "serviceaccounts", .ns = ns, .name = account}));
-  } else {
-    DRA_TRY(
-        MayImpersonate(core, user, {.version = "v1", .resource = "users", .name = wanted.name}));
-  }
-  for (const std::string& group : wanted.groups) {
-    DRA_TRY(MayImpersonate(core, user, {.version = "v1", .resource = "groups", .name = group}));
-  }
-  if (!wanted.uid.empty()) {
-    DRA_TRY(MayImpersonate(core, user,
-                           {.group = "authentication.k8s.io",
-                            .version = "v1",
-                            .resource = "uids",
-                            .name = wanted.uid}));
-  }
-  DRA_TRY(ReadExtra(core, user, request, wanted));
-  if (wanted.groups.empty() && !account.empty()) {
-    wanted.groups = {"system:serviceaccounts", "system:serviceaccounts:" + ns};
-  }
-  if (wanted.name != "system:anonymous") AddAuthenticatedGroup(wanted);
-  return wanted;
+  wanted.extra = WantedExtra(request);
+  if (!wanted.name.empty()) return Impersonate(core, user, wanted, AttributesOf(request));
+  if (wanted.groups.empty() && wanted.uid.empty() && wanted.extra.empty()) return user;
+  return BadInput(fmt::format("requested {} without impersonating a user name", Shown(wanted)));
 }
 
 }  // namespace
@@ -119,9 +94,11 @@ Result<User> IdentifyUser(const net::HttpRequest& request,
     if (!*user) continue;
     AddAuthenticatedGroup(**user);
     if (authenticated != nullptr) *authenticated = **user;
-    return Impersonated(core, **user, request);
+    return Impersonated(core, std::move(**user), request);
   }
-  return Unauthorized();
+  User anonymous{.name = kAnonymousUser, .groups = {kUnauthenticatedGroup}};
+  if (authenticated != nullptr) *authenticated = anonymous;
+  return Impersonated(core, std::move(anonymous), request);
 }
 
 }  // namespace drachma::apiserver

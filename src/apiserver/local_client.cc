@@ -6,11 +6,23 @@
 #include <optional>
 #include <utility>
 
+#include "apiserver/impersonation.h"
 #include "apiserver/objects.h"
 #include "apiserver/watch.h"
 
 namespace drachma::apiserver {
 namespace {
+
+// Makes the user of a request the one whom its client acts as.
+Status ActAs(const Core& core, ApiRequest& request) {
+  if (request.call.as == nullptr) return {};
+  const client::Identity& as = *request.call.as;
+  DRA_ASSIGN(request.user,
+             Impersonate(core, request.user,
+                         {.name = as.user, .uid = {}, .groups = as.groups, .extra = as.extra},
+                         Core::AttributesOf(request)));
+  return {};
+}
 
 // A watch in process. The session lives on the server's executor, the handler is called on the
 // client's; between them stands a bounded queue.
@@ -23,6 +35,7 @@ class LocalWatchState final : public WatchSink,
   // --- On the server's executor.
 
   void Start(ApiRequest request) {
+    if (Status acting = ActAs(core_, request); !acting) return OnEnd(acting.error());
     if (Status allowed = core_.Authorize(Core::AttributesOf(request)); !allowed) {
       return OnEnd(allowed.error());
     }
@@ -167,15 +180,19 @@ class LocalClient final : public client::Client {
   void Call(client::Request request, client::Callback done) override {
     core_.executor().Post([&core = core_, api = Wrap(std::move(request)), &executor = executor_,
                            alive = alive_, done = std::move(done)]() mutable {
-      core.Handle(std::move(api), [&executor, alive = std::move(alive),
-                                   done = std::move(done)](Result<Answer> answer) mutable {
+      auto answer = [&executor, alive = std::move(alive),
+                     done = std::move(done)](Result<Answer> answer) mutable {
         Result<json::Value> object =
             answer ? ObjectOf(*answer) : std::unexpected(std::move(answer.error()));
         executor.Post([alive = std::move(alive), done = std::move(done),
                        object = std::move(object)]() mutable {
           if (*alive) done(std::move(object));
         });
-      });
+      };
+      if (Status acting = ActAs(core, api); !acting) {
+        return answer(std::unexpected(std::move(acting.error())));
+      }
+      core.Handle(std::move(api), std::move(answer));
     });
   }
 

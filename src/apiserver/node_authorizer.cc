@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "apiserver/rbac.h"
@@ -99,9 +100,9 @@ constexpr auto kRelated = std::to_array<Related>({
 
 class Question {
  public:
-  Question(const ObjectReader& objects, const Attributes& attributes, std::string node,
-           std::string& reason)
-      : objects_(objects), ask_(attributes), node_(std::move(node)), reason_(reason) {}
+  Question(const ObjectReader& objects, PodsOfNodes* pods, const Attributes& attributes,
+           std::string node, std::string& reason)
+      : objects_(objects), pods_(pods), ask_(attributes), node_(std::move(node)), reason_(reason) {}
 
   Decision Answer() {
     for (const Related& related : kRelated) {
@@ -153,11 +154,17 @@ class Question {
   // Allowed when a pod of the namespace that is bound to the node refers to the object.
   Decision FromPods(Refers refers) {
     if (ask_.name.empty()) return No("No Object name found");
+    return AnyPod([&](const Value& pod) { return refers(pod, ask_.name); }) ? Decision::kAllow
+                                                                            : NoRelation();
+  }
+
+  [[nodiscard]] bool AnyPod(const std::function<bool(const Value& pod)>& fits) const {
+    if (pods_ != nullptr) return pods_->Any(node_, ask_.ns, fits);
     bool found = false;
     objects_.ForEach("", "pods", ask_.ns, [&](const Value& pod) {
-      found = found || (pod["spec"]["nodeName"].AsString() == node_ && refers(pod, ask_.name));
+      found = found || (pod["spec"]["nodeName"].AsString() == node_ && fits(pod));
     });
-    return found ? Decision::kAllow : NoRelation();
+    return found;
   }
 
   Decision NoRelation() {
@@ -266,6 +273,7 @@ class Question {
   }
 
   const ObjectReader& objects_;
+  PodsOfNodes* const pods_;
   const Attributes& ask_;
   std::string node_;
   std::string& reason_;
@@ -278,10 +286,17 @@ std::string NodeNameOf(const User& user) {
   return node ? user.name.substr(kNodePrefix.size()) : std::string();
 }
 
+std::string NodeAuthorizer::RulesFault(const User& user) const {
+  return NodeNameOf(user).empty() ? "" : "node authorizer does not support user rule resolution";
+}
+
 Decision NodeAuthorizer::Authorize(const Attributes& attributes, std::string& reason) {
   std::string node = NodeNameOf(attributes.user);
   if (node.empty()) return Decision::kNoOpinion;
-  return Question(objects_, attributes, std::move(node), reason).Answer();
+  const Decision decision =
+      Question(objects_, pods_.get(), attributes, std::move(node), reason).Answer();
+  if (!reason.empty()) reason.insert(0, "node: ");
+  return decision;
 }
 
 }  // namespace drachma::apiserver

@@ -51,9 +51,9 @@ TEST_F(NodeTest, ANodeReadsWhatItsPodsReferTo) {
   EXPECT_EQ(Ask("n1", "get", "", "secrets", "s1", "a"), "allow");
   EXPECT_EQ(Ask("n1", "watch", "", "configmaps", "m1", "a"), "allow");
   EXPECT_EQ(Ask("n2", "get", kDra, "resourceclaims", "c1", "a"),
-            "no relationship found between node 'n2' and this object");
+            "node: no relationship found between node 'n2' and this object");
   EXPECT_EQ(Ask("n1", "list", kDra, "resourceclaims", "", "a"),
-            "can only get individual resources of this type");
+            "node: can only get individual resources of this type");
 }
 
 TEST_F(NodeTest, ANodeSeesItsOwnSlices) {
@@ -62,7 +62,7 @@ TEST_F(NodeTest, ANodeSeesItsOwnSlices) {
   EXPECT_EQ(Ask("n1", "list", kDra, "resourceslices", "", "", "spec.driver=d,spec.nodeName=n1"),
             "allow");
   EXPECT_EQ(Ask("n1", "list", kDra, "resourceslices", ""),
-            "can only list/watch/deletecollection resourceslices with nodeName field selector");
+            "node: can only list/watch/deletecollection resourceslices with nodeName field selector");
 }
 
 TEST_F(NodeTest, TheRestIsTheRoleOfNodes) {

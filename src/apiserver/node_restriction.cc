@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "apiserver/core.h"
 #include "apiserver/node_authorizer.h"
 #include "json/value.h"
 
@@ -196,8 +197,36 @@ Status CheckNode(const AdmissionRequest& request, const std::string& node, const
   return {};
 }
 
+// A pod's tokens are for the audiences that its volumes name
+// (ServiceAccountNodeAudienceRestriction), or that the node has been given by the verb
+// request-serviceaccounts-token-audience.
+Status CheckAudience(const AdmissionRequest& request, const Value& pod, const Core* core) {
+  const auto audiences = request.object["spec"]["audiences"].Items();
+  if (audiences.size() > 1) return Forbidden(request, "node may only request 0 or 1 audiences");
+  const std::string audience(audiences.empty() ? "" : audiences[0].AsString());
+  for (const Value& volume : pod["spec"]["volumes"].Items()) {
+    for (const Value& source : volume["projected"]["sources"].Items()) {
+      const Value& token = source["serviceAccountToken"];
+      if (token.IsObject() && token["audience"].AsString() == audience) return {};
+    }
+  }
+  std::string reason;
+  const bool granted =
+      core != nullptr && core->Ask({.user = request.user,
+                                    .verb = "request-serviceaccounts-token-audience",
+                                    .version = "v1",
+                                    .resource = audience,
+                                    .ns = request.ns,
+                                    .name = request.name},
+                                   reason) == Decision::kAllow;
+  if (granted) return {};
+  return Forbidden(request,
+                   fmt::format("{} is not authorized to request tokens for audience \"{}\"",
+                               request.user.name, audience));
+}
+
 Status CheckToken(const AdmissionRequest& request, const std::string& node,
-                  const ObjectReader& objects) {
+                  const ObjectReader& objects, const Core* core) {
   if (request.operation != Operation::kCreate || request.subresource != "token") return {};
   const Value& bound = request.object["spec"]["boundObjectRef"];
   if (bound["apiVersion"].AsString() != "v1" || bound["kind"].AsString() != "Pod" ||
@@ -211,7 +240,7 @@ Status CheckToken(const AdmissionRequest& request, const std::string& node,
   if (pod["spec"]["nodeName"].AsString() != node) {
     return Forbidden(request, "node requested token bound to a pod scheduled on a different node");
   }
-  return {};
+  return CheckAudience(request, pod, core);
 }
 
 Status CheckLease(const AdmissionRequest& request, const std::string& node, const ObjectReader&) {
@@ -250,7 +279,6 @@ struct RestrictionRow {
 constexpr auto kRestrictions = std::to_array<RestrictionRow>({
     {"", "pods", CheckPods},
     {"", "nodes", CheckNode},
-    {"", "serviceaccounts", CheckToken},
     {"coordination.k8s.io", "leases", CheckLease},
     {"storage.k8s.io", "csinodes", CheckLease},
     {"resource.k8s.io", "resourceslices", CheckSlice},
@@ -264,6 +292,9 @@ Status NodeRestriction::Admit(AdmissionRequest& request, const ObjectReader& obj
   if (node.empty()) {
     return Forbidden(request,
                      fmt::format("could not determine node from user \"{}\"", request.user.name));
+  }
+  if (request.group.empty() && request.resource == "serviceaccounts") {
+    return CheckToken(request, node, objects, core_);
   }
   for (const RestrictionRow& row : kRestrictions) {
     if (request.group == row.group && request.resource == row.resource) {

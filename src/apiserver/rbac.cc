@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "apiserver/status.h"
 
 namespace drachma::apiserver {
 namespace {
@@ -51,6 +54,19 @@ bool SubjectMatches(const Value& subject, const User& user, std::string_view bin
   return !ns.empty() && user.name == fmt::format("system:serviceaccount:{}:{}", ns, name);
 }
 
+// How a reason names a binding.
+std::string SourceOf(const Value& binding, const Value& subject, const std::string& ns) {
+  const std::string_view name = binding["metadata"]["name"].AsString();
+  const std::string_view kind = subject["kind"].AsString();
+  const std::string_view who = subject["name"].AsString();
+  return fmt::format(
+      "{} \"{}\" of {} \"{}\" to {} \"{}\"", ns.empty() ? "ClusterRoleBinding" : "RoleBinding",
+      ns.empty() ? std::string(name) : fmt::format("{}/{}", name, ns),
+      binding["roleRef"]["kind"].AsString(), binding["roleRef"]["name"].AsString(), kind,
+      kind == "ServiceAccount" ? fmt::format("{}/{}", who, subject["namespace"].AsString(ns))
+                               : std::string(who));
+}
+
 // Who a user is, as a key: the same key means the same rules.
 std::string KeyOf(const User& user) {
   std::string key = user.name;
@@ -69,11 +85,8 @@ std::string CompactRule(const Rule& rule) {
   std::string text;
   for (const auto& [name, values] : parts) {
     if (values->empty()) continue;
-    std::string list;
-    for (const std::string& value : *values) {
-      list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", value);
-    }
-    text += fmt::format("{}{}:[{}]", text.empty() ? "" : ", ", name, list);
+    text +=
+        fmt::format("{}{}:[\"{}\"]", text.empty() ? "" : ", ", name, fmt::join(*values, "\" \""));
   }
   return "{" + text + "}";
 }
@@ -141,9 +154,12 @@ Decision RbacAuthorizer::Authorize(const Attributes& attributes, std::string& re
   const UserRules& rules = RulesOf(attributes.user);
   const auto allows = [&](const std::string& ns) {
     const auto found = rules.by_namespace.find(ns);
-    return found != rules.by_namespace.end() &&
-           std::ranges::any_of(found->second,
-                               [&](const Rule& rule) { return RuleAllows(rule, attributes); });
+    if (found == rules.by_namespace.end()) return false;
+    const auto rule = std::ranges::find_if(
+        found->second, [&](const BoundRule& bound) { return RuleAllows(bound.rule, attributes); });
+    if (rule == found->second.end()) return false;
+    if (attributes.explain) reason = "RBAC: allowed by " + *rule->source;
+    return true;
   };
   if (allows("") || (!attributes.ns.empty() && allows(attributes.ns))) return Decision::kAllow;
   if (!rules.problems.empty()) reason = fmt::format("RBAC: {}", fmt::join(rules.problems, ", "));
@@ -155,7 +171,7 @@ void RbacAuthorizer::Rules(const User& user, const std::string& ns, std::vector<
   for (const std::string& from : {std::string(), ns}) {
     const auto found = own.by_namespace.find(from);
     if (found != own.by_namespace.end()) {
-      rules.insert(rules.end(), found->second.begin(), found->second.end());
+      for (const BoundRule& bound : found->second) rules.push_back(bound.rule);
     }
     if (ns.empty()) break;
   }
@@ -176,15 +192,16 @@ RbacAuthorizer::UserRules RbacAuthorizer::Gather(const User& user) const {
     objects_.ForEach(kRbacGroup, plural, "", [&](const Value& binding) {
       const std::string ns(binding["metadata"]["namespace"].AsString());
       const auto subjects = binding["subjects"].Items();
-      const bool matches = std::ranges::any_of(
-          subjects, [&](const Value& subject) { return SubjectMatches(subject, user, ns); });
-      if (matches) Bind(binding, ns, rules);
+      const auto subject = std::ranges::find_if(
+          subjects, [&](const Value& entry) { return SubjectMatches(entry, user, ns); });
+      if (subject != subjects.end()) Bind(binding, *subject, ns, rules);
     });
   }
   return rules;
 }
 
-void RbacAuthorizer::Bind(const Value& binding, const std::string& ns, UserRules& rules) const {
+void RbacAuthorizer::Bind(const Value& binding, const Value& subject, const std::string& ns,
+                          UserRules& rules) const {
   const std::string_view kind = binding["roleRef"]["kind"].AsString();
   const std::string_view name = binding["roleRef"]["name"].AsString();
   const bool cluster = kind == "ClusterRole";
@@ -195,8 +212,9 @@ void RbacAuthorizer::Bind(const Value& binding, const std::string& ns, UserRules
         fmt::format("{}.{} \"{}\" not found", cluster ? "clusterrole" : "role", kRbacGroup, name));
     return;
   }
-  std::vector<Rule>& into = rules.by_namespace[ns];
-  for (const Value& rule : role["rules"].Items()) into.push_back(RuleFromJson(rule));
+  const auto source = std::make_shared<const std::string>(SourceOf(binding, subject, ns));
+  std::vector<BoundRule>& into = rules.by_namespace[ns];
+  for (const Value& rule : role["rules"].Items()) into.push_back({RuleFromJson(rule), source});
 }
 
 bool RbacEscalation::May(const AdmissionRequest& request, std::string_view verb,
@@ -223,8 +241,12 @@ Status RbacEscalation::Validate(AdmissionRequest& request, const ObjectReader& o
     const Value& ref = request.object["roleRef"];
     const std::string plural = ref["kind"].AsString() == "ClusterRole" ? "clusterroles" : "roles";
     if (May(request, "bind", plural, ref["name"].AsString())) return {};
-    granted = objects.Get(kRbacGroup, plural, plural == "roles" ? request.ns : std::string(),
-                          ref["name"].AsString())["rules"];
+    const Value role = objects.Get(
+        kRbacGroup, plural, plural == "roles" ? request.ns : std::string(), ref["name"].AsString());
+    if (role.IsNull()) {
+      return std::unexpected(NotFoundError(kRbacGroup, request.resource, ref["name"].AsString()));
+    }
+    granted = role["rules"];
   } else {
     if (request.operation == Operation::kUpdate && granted == request.old_object["rules"])
       return {};

@@ -41,15 +41,20 @@ class RbacAuthorizer final : public Authorizer {
   void Invalidate() { generation_.fetch_add(1); }
 
  private:
+  struct BoundRule {
+    Rule rule;
+    std::shared_ptr<const std::string> source;  // which binding of which role to whom
+  };
   // A user's rules; "" holds those of ClusterRoleBindings, which count in every namespace.
   struct UserRules {
-    std::map<std::string, std::vector<Rule>, std::less<>> by_namespace;
+    std::map<std::string, std::vector<BoundRule>, std::less<>> by_namespace;
     std::vector<std::string> problems;  // bindings of roles that do not exist
   };
 
   const UserRules& RulesOf(const User& user);
   UserRules Gather(const User& user) const;
-  void Bind(const json::Value& binding, const std::string& ns, UserRules& rules) const;
+  void Bind(const json::Value& binding, const json::Value& subject, const std::string& ns,
+            UserRules& rules) const;
 
   const ObjectReader& objects_;
   std::atomic<std::uint64_t> generation_{1};

@@ -15,6 +15,7 @@
 #include "apiserver/custom_resources.h"
 #include "apiserver/definition_rules.h"
 #include "apiserver/event_expiry.h"
+#include "apiserver/fleet_authorizer.h"
 #include "apiserver/http_front.h"
 #include "apiserver/local_client.h"
 #include "apiserver/node_authorizer.h"
@@ -144,7 +145,9 @@ class Server::Impl {
 
   Status Assemble(const std::optional<ServerKeys>& keys) {
     auto rbac = std::make_shared<RbacAuthorizer>(*core_);
-    core_->AddAuthorizer(std::make_shared<NodeAuthorizer>(*core_));
+    core_->AddAuthorizer(
+        std::make_shared<NodeAuthorizer>(*core_, std::make_unique<PodsOfNodes>(*store_)));
+    core_->AddAuthorizer(std::make_shared<FleetAuthorizer>());
     core_->AddAuthorizer(rbac);
     DRA_TRY(FollowRoles(rbac));
     std::vector<std::shared_ptr<AdmissionPlugin>> further = options_.admission;
@@ -185,6 +188,7 @@ class Server::Impl {
         });
     if (!watch) return std::unexpected(std::move(watch.error()));
     rbac_watch_ = std::move(*watch);
+    (void)rbac_watch_->Take();  // arms it
     return {};
   }
 

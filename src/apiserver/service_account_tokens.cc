@@ -1,11 +1,15 @@
 #include "apiserver/service_account_tokens.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
+#include "api/kinds.h"
+#include "apiserver/status.h"
 #include "json/json.h"
 
 namespace drachma::apiserver {
@@ -25,6 +29,9 @@ constexpr auto kBoundKinds = std::to_array<BoundKind>({
     {"Secret", "secrets", "secret", true},
     {"Node", "nodes", "node", false},
 });
+
+// What upstream says of a token that nobody takes for his own.
+constexpr std::string_view kNotOurs = "invalid bearer token";
 
 constexpr std::string_view kExtraPrefix = "authentication.kubernetes.io/";
 
@@ -102,19 +109,27 @@ Result<Value> ServiceAccountTokens::BoundClaims(std::string_view ns, const Value
   if (bound.IsNull()) return claims;
   const auto kind = std::ranges::find(kBoundKinds, bound["kind"].AsString(), &BoundKind::kind);
   if (kind == kBoundKinds.end()) {
-    return BadInput(
-        fmt::format("cannot bind token for serviceaccount \"{}\" to object with kind {}",
-                    account["metadata"]["name"].AsString(), bound["kind"].AsString()));
+    const auto parts = api::SplitGroupVersion(bound["apiVersion"].AsString());
+    return BadInput(fmt::format("cannot bind token to object of type {}/{}, Kind={}", parts.group,
+                                parts.version, bound["kind"].AsString()));
   }
   const std::string_view name = bound["name"].AsString();
   const Value object = objects_.Get("", kind->plural, kind->namespaced ? ns : "", name);
   if (object.IsNull()) return NotFound(kind->plural, name);
   const std::string_view uid = object["metadata"]["uid"].AsString();
+  if (kind->kind == "Pod" &&
+      !(object["spec"]["serviceAccountName"] == account["metadata"]["name"])) {
+    return BadInput(
+        fmt::format("cannot bind token for serviceaccount \"{}\" to pod running with "
+                    "different serviceaccount name.",
+                    account["metadata"]["name"].AsString()));
+  }
   if (bound["uid"].IsString() && bound["uid"].AsString() != uid) {
-    return Fail(Code::kConflict,
-                fmt::format("the UID in the bound object reference ({}) does not match the UID in "
-                            "record. The object might have been deleted and then recreated",
-                            bound["uid"].AsString()));
+    return std::unexpected(ConflictError(
+        "", kind->kind, name,
+        fmt::format("the UID in the bound object reference ({}) does not match the UID in "
+                    "record. The object might have been deleted and then recreated",
+                    bound["uid"].AsString())));
   }
   claims.Set(kind->claim, Reference(object));
   if (kind->kind != "Pod") return claims;
@@ -129,6 +144,10 @@ Result<Value> ServiceAccountTokens::Issue(std::string_view ns, std::string_view 
                                           Value token_request) {
   const Value account = objects_.Get("", "serviceaccounts", ns, name);
   if (account.IsNull()) return NotFound("serviceaccounts", name);
+  for (const std::string_view field : {"name", "namespace", "uid"}) {
+    Value& metadata = token_request.Edit("metadata");
+    if (metadata[field].AsString().empty()) metadata.Set(field, account["metadata"][field]);
+  }
   Value& spec = token_request.Edit("spec");
   if (spec["audiences"].empty()) spec.Set("audiences", Value::Array({kIssuer}));
   const std::int64_t seconds = spec["expirationSeconds"].AsInt(kExpirationSecondsDefault);
@@ -140,17 +159,17 @@ Result<Value> ServiceAccountTokens::Issue(std::string_view ns, std::string_view 
     const std::string shown = fmt::format("Invalid value: {}: {}", seconds, detail);
     return std::unexpected(
         Error{.code = Code::kInvalid,
-              .message = fmt::format("TokenRequest.authentication.k8s.io \"{}\" is invalid: "
+              .message = fmt::format("TokenRequest.authentication.k8s.io \"\" is invalid: "
                                      "spec.expirationSeconds: {}",
-                                     name, shown),
+                                     shown),
               .causes = {{"FieldValueInvalid", "spec.expirationSeconds", shown}},
               .group = "authentication.k8s.io",
-              .kind = "TokenRequest",
-              .name = std::string(name)});
+              .kind = "TokenRequest"});
   }
   DRA_ASSIGN(const Value own, BoundClaims(ns, account, spec["boundObjectRef"]));
   const Time now = clock_.Now();
   const Time expires = now + std::chrono::seconds(seconds);
+  token_request.Edit("metadata").Set("creationTimestamp", FormatTime(now));
   const Value claims =
       Value::Object({{"aud", spec["audiences"]},
                      {"exp", Seconds(expires)},
@@ -174,18 +193,18 @@ Result<Value> ServiceAccountTokens::Issue(std::string_view ns, std::string_view 
 Result<std::optional<User>> ServiceAccountTokens::Authenticate(const Credentials& credentials) {
   const std::string& token = credentials.bearer_token;
   if (token.empty() || token.size() > kTokenBytesMax || !SplitToken(token)) return std::nullopt;
-  DRA_ASSIGN(User user, Check(token, {}));
-  return std::optional(std::move(user));
+  DRA_ASSIGN(Checked checked, Check(token, {}));
+  return std::optional(std::move(checked.user));
 }
 
-Result<User> ServiceAccountTokens::Check(std::string_view token,
-                                         const std::vector<std::string>& audiences) const {
+Result<ServiceAccountTokens::Checked> ServiceAccountTokens::Check(
+    std::string_view token, const std::vector<std::string>& audiences) const {
   const std::optional<Parts> parts = SplitToken(token);
-  if (!parts) return Unauthorized("the token is no JSON Web Token");
+  if (!parts) return Unauthorized(std::string(kNotOurs));
   const Result<Value> head = DecodePart(parts->head);
   const Result<Value> claims = DecodePart(parts->claims);
   const Result<std::string> signature = net::Base64UrlDecode(parts->signature);
-  if (!head || !claims || !signature) return Unauthorized("the token is no JSON Web Token");
+  if (!head || !claims || !signature) return Unauthorized(std::string(kNotOurs));
   if ((*head)["alg"].AsString() != net::AlgorithmName(key_.algorithm()) ||
       (*head)["kid"].AsString() != key_.key_id() || !key_.Verify(parts->signed_part, *signature)) {
     return Unauthorized("invalid signature");
@@ -199,13 +218,18 @@ Result<User> ServiceAccountTokens::Check(std::string_view token,
   const std::vector<std::string> own = Audiences((*claims)["aud"]);
   const std::vector<std::string> wanted =
       audiences.empty() ? std::vector<std::string>{std::string(kIssuer)} : audiences;
-  const bool meant_for_us = std::ranges::any_of(wanted, [&](const std::string& audience) {
+  std::vector<std::string> common;
+  std::ranges::copy_if(wanted, std::back_inserter(common), [&](const std::string& audience) {
     return std::ranges::find(own, audience) != own.end();
   });
-  if (!meant_for_us) return Unauthorized("token audiences is invalid for the target audiences");
+  if (common.empty()) {
+    return Unauthorized(
+        fmt::format("[{}, token audiences [\"{}\"] is invalid for the target audiences [\"{}\"]]",
+                    kNotOurs, fmt::join(own, "\" \""), fmt::join(wanted, "\" \"")));
+  }
   const Value& bound = (*claims)["kubernetes.io"];
   DRA_TRY(CheckBound(bound, bound["namespace"].AsString()));
-  return UserOf(*claims);
+  return Checked{.user = UserOf(*claims), .audiences = std::move(common)};
 }
 
 Status ServiceAccountTokens::CheckBound(const Value& claims, std::string_view ns) const {

@@ -45,8 +45,12 @@ class ServiceAccountTokens final : public Authenticator {
   [[nodiscard]] Result<std::optional<User>> Authenticate(const Credentials& credentials) override;
   // The user of a token whose audience is one of `audiences` (TokenReview); empty means ours.
   // ERRORS: kUnauthorized with what is wrong.
-  [[nodiscard]] Result<User> Check(std::string_view token,
-                                   const std::vector<std::string>& audiences) const;
+  struct Checked {
+    User user;
+    std::vector<std::string> audiences;  // those wanted that the token is meant for
+  };
+  [[nodiscard]] Result<Checked> Check(std::string_view token,
+                                      const std::vector<std::string>& audiences) const;
 
  private:
   [[nodiscard]] Result<json::Value> BoundClaims(std::string_view ns, const json::Value& account,

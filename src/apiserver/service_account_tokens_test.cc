@@ -14,7 +14,7 @@ class TokensTest : public testing::Test {
     objects_.Add("serviceaccounts", R"({"metadata":{"namespace":"a","name":"s","uid":"u1"}})");
     objects_.Add("nodes", R"({"metadata":{"name":"n1","uid":"u3"}})");
     objects_.Add("pods", R"({"metadata":{"namespace":"a","name":"p","uid":"u2"},
-                             "spec":{"nodeName":"n1"}})");
+                             "spec":{"nodeName":"n1","serviceAccountName":"s"}})");
   }
   std::string Issue(std::string_view request) {
     const auto answer = tokens_.Issue("a", "s", json::Read(request).value());

@@ -6,6 +6,7 @@
 #include "apiserver/codec.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources.h"
+#include "json/json.h"
 
 namespace drachma::apiserver {
 namespace {
@@ -61,21 +62,55 @@ Attributes AttributesOf(const json::Value& spec, User user) {
           .path = text(path["path"])};
 }
 
+// A fault of a review, in upstream's words: the kind stays empty there.
+Status Fault(std::string_view field, std::string_view value, std::string_view why) {
+  return std::unexpected(InvalidFieldError("authorization.k8s.io", "", "", field,
+                                           "FieldValueInvalid",
+                                           fmt::format("Invalid value: {}: {}", value, why)));
+}
+
+// nonResourceAttributes as faults show it.
+std::string ShownPath(const json::Value& path) {
+  if (!path.IsObject()) return "null";
+  return json::Write(
+      json::Value::Object({{"Path", path["path"].AsString()}, {"Verb", path["verb"].AsString()}}));
+}
+
 // One of resourceAttributes and nonResourceAttributes must be there.
-Status CheckSpec(const json::Value& review, std::string_view kind) {
+Status CheckSpec(const json::Value& review) {
   const bool resource = review["spec"]["resourceAttributes"].IsObject();
-  const bool path = review["spec"]["nonResourceAttributes"].IsObject();
-  if (resource != path) return {};
-  return std::unexpected(InvalidFieldError(
-      "authorization.k8s.io", kind, "", "spec.resourceAttributes", "FieldValueInvalid",
-      resource ? "Invalid value: cannot be specified in combination with nonResourceAttributes"
-               : "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes "
-                 "must be specified"));
+  const json::Value& path = review["spec"]["nonResourceAttributes"];
+  if (resource != path.IsObject()) return {};
+  return Fault("spec", ShownPath(path),
+               "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+}
+
+// Reviews of others must say of whom.
+Status CheckSubject(const json::Value& review) {
+  DRA_TRY(CheckSpec(review));
+  const json::Value& spec = review["spec"];
+  if (!spec["user"].AsString().empty() || !spec["groups"].empty()) return {};
+  return Fault("spec.user", "\"\"", "at least one of user or group must be specified");
+}
+
+Status CheckLocal(const json::Value& review) {
+  DRA_TRY(CheckSubject(review));
+  const json::Value& resource = review["spec"]["resourceAttributes"];
+  const json::Value& path = review["spec"]["nonResourceAttributes"];
+  const std::string_view wanted = resource["namespace"].AsString();
+  if (resource.IsObject() && wanted != review["metadata"]["namespace"].AsString()) {
+    return Fault("spec.resourceAttributes.namespace", fmt::format("\"{}\"", wanted),
+                 "must match metadata.namespace");
+  }
+  if (!path.IsObject()) return {};
+  return Fault("spec.nonResourceAttributes", ShownPath(path), "disallowed on this kind of request");
 }
 
 void AnswerAccess(Core& core, json::Value review, User user, Done done) {
   std::string reason;
-  const Decision decision = core.Ask(AttributesOf(review["spec"], std::move(user)), reason);
+  Attributes attributes = AttributesOf(review["spec"], std::move(user));
+  attributes.explain = true;
+  const Decision decision = core.Ask(attributes, reason);
   json::Value status = json::Value::Object({{"allowed", decision == Decision::kAllow}});
   if (decision == Decision::kDeny) status.Set("denied", true);
   if (!reason.empty()) status.Set("reason", reason);
@@ -87,14 +122,14 @@ using ReviewHandler = void (*)(Core& core, const ApiRequest& request, json::Valu
                                Done done);
 
 void SelfSubjectAccessReview(Core& core, const ApiRequest& request, json::Value review, Done done) {
-  if (Status fits = CheckSpec(review, "SelfSubjectAccessReview"); !fits) {
+  if (Status fits = CheckSpec(review); !fits) {
     return done(std::unexpected(std::move(fits.error())));
   }
   AnswerAccess(core, std::move(review), request.user, std::move(done));
 }
 
 void SubjectAccessReview(Core& core, const ApiRequest& /*request*/, json::Value review, Done done) {
-  if (Status fits = CheckSpec(review, "SubjectAccessReview"); !fits) {
+  if (Status fits = CheckSubject(review); !fits) {
     return done(std::unexpected(std::move(fits.error())));
   }
   User user = UserOf(review["spec"]);
@@ -103,13 +138,11 @@ void SubjectAccessReview(Core& core, const ApiRequest& /*request*/, json::Value 
 
 void LocalSubjectAccessReview(Core& core, const ApiRequest& request, json::Value review,
                               Done done) {
-  if (Status fits = CheckSpec(review, "LocalSubjectAccessReview"); !fits) {
-    return done(std::unexpected(std::move(fits.error())));
+  if (review["metadata"]["namespace"].AsString().empty()) {
+    review.Edit("metadata").Set("namespace", request.call.ns);
   }
-  const std::string_view ns = review.At({"spec", "resourceAttributes", "namespace"}).AsString();
-  if (ns != request.call.ns) {
-    return done(BadInput(fmt::format("spec.resourceAttributes.namespace must match namespace: {}",
-                                     request.call.ns)));
+  if (Status fits = CheckLocal(review); !fits) {
+    return done(std::unexpected(std::move(fits.error())));
   }
   User user = UserOf(review["spec"]);
   AnswerAccess(core, std::move(review), std::move(user), std::move(done));
@@ -125,7 +158,7 @@ void SelfSubjectRulesReview(Core& core, const ApiRequest& request, json::Value r
   const std::string ns(review.At({"spec", "namespace"}).AsString());
   if (ns.empty()) return done(BadInput("no namespace on request"));
   std::vector<Rule> rules;
-  core.RulesOf(request.user, ns, rules);
+  const std::string fault = core.RulesOf(request.user, ns, rules);
   json::Value resources = json::Value::Array();
   json::Value paths = json::Value::Array();
   for (const Rule& rule : rules) {
@@ -142,7 +175,8 @@ void SelfSubjectRulesReview(Core& core, const ApiRequest& request, json::Value r
   }
   review.Set("status", json::Value::Object({{"resourceRules", std::move(resources)},
                                             {"nonResourceRules", std::move(paths)},
-                                            {"incomplete", false}}));
+                                            {"incomplete", !fault.empty()}}));
+  if (!fault.empty()) review.Edit("status").Set("evaluationError", fault);
   done(Answer{.code = 201, .object = std::move(review)});
 }
 

@@ -19,6 +19,9 @@ struct User {
 // The group whose members may do everything.
 inline constexpr const char* kMastersGroup = "system:masters";
 inline constexpr const char* kAuthenticatedGroup = "system:authenticated";
+// Whoever shows no credentials.
+inline constexpr const char* kAnonymousUser = "system:anonymous";
+inline constexpr const char* kUnauthenticatedGroup = "system:unauthenticated";
 
 // An administrator: what the kubeconfig's client certificate says.
 [[nodiscard]] User AdminUser();

@@ -45,6 +45,9 @@ struct UpArguments {
 int RunUp(const UpArguments& arguments);
 
 // `drachma scheduler`, `drachma controllers`, `drachma node`.
+// Where `up` keeps a cluster unless it is told.
+[[nodiscard]] std::string DefaultDataDir();
+
 struct RoleArguments {
   PlaneArguments plane;
   std::string kubeconfig;
@@ -52,6 +55,7 @@ struct RoleArguments {
   bool leader_elect = false;
   std::string fleet;
   std::vector<std::string> controllers;
+  bool account_credentials = true;
 };
 int RunScheduler(const RoleArguments& arguments);
 int RunControllers(const RoleArguments& arguments);

@@ -140,6 +140,10 @@ void AddRoles(CLI::App& app, Run& run) {
       ->delimiter(',');
   command->add_flag("--leader-elect", controllers->leader_elect,
                     "Work only while holding the lease");
+  command
+      ->add_option("--use-service-account-credentials", controllers->account_credentials,
+                   "Each controller writes as its own service account (default true)")
+      ->type_name("BOOL");
   AddGates(*command, controllers->plane);
   command->callback(
       [&run, controllers] { run = [controllers] { return RunControllers(*controllers); }; });

@@ -1,6 +1,7 @@
 // `drachma scheduler`, `drachma controllers` and `drachma node`: one role against an API server.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -9,7 +10,9 @@
 #include "client/https_client.h"
 #include "client/kubeconfig.h"
 #include "cluster/actor.h"
+#include "cluster/driver_rights.h"
 #include "cluster/fleet.h"
+#include "controllers/account_client.h"
 #include "controllers/controllers.h"
 #include "node/simulated_nodes.h"
 #include "scheduler/scheduler.h"
@@ -17,19 +20,63 @@
 namespace drachma::cli {
 namespace {
 
+constexpr const char* kControllersAgent = "drachma-controllers";
+
 struct Connection {
+  client::KubeConfig config;
   std::unique_ptr<client::HttpsClientFactory> factory;
-  std::string server;
-  std::string ca_pem;
 };
 
-Result<Connection> Connect(const std::string& kubeconfig) {
-  DRA_ASSIGN(client::KubeConfig config,
-             client::LoadKubeConfig(client::SourcesFromEnvironment(kubeconfig)));
-  Connection connection{.server = config.server, .ca_pem = config.ca_pem};
-  DRA_ASSIGN(connection.factory, client::HttpsClientFactory::Make(std::move(config)));
+// `up` leaves a kubeconfig for each role beside the administrator's. A role that is not told
+// which to use takes its own there, so that it has its own rights only.
+client::KubeConfigSources SourcesOf(const RoleArguments& arguments, std::string_view role) {
+  client::KubeConfigSources sources = client::SourcesFromEnvironment(arguments.kubeconfig);
+  if (!sources.flag.empty()) return sources;
+  std::filesystem::path admin = sources.environment.substr(0, sources.environment.find(':'));
+  if (admin.empty()) admin = std::filesystem::path(sources.home) / ".kube" / "config";
+  std::error_code error;
+  if (!std::filesystem::exists(admin, error)) {
+    admin = std::filesystem::path(DefaultDataDir()) / "kubeconfig";
+  }
+  const std::filesystem::path own = admin.parent_path() / fmt::format("{}.kubeconfig", role);
+  if (std::filesystem::exists(own, error)) sources.flag = own.string();
+  return sources;
+}
+
+Result<Connection> Connect(const RoleArguments& arguments, std::string_view role) {
+  Connection connection;
+  DRA_ASSIGN(connection.config, client::LoadKubeConfig(SourcesOf(arguments, role)));
+  DRA_ASSIGN(connection.factory, client::HttpsClientFactory::Make(connection.config));
   return connection;
 }
+
+// The way of the controllers' service accounts to the server: by their tokens alone.
+Result<std::unique_ptr<client::HttpsClientFactory>> WithoutCredentials(client::KubeConfig config) {
+  config.certificate_pem.clear();
+  config.key_pem.clear();
+  config.token.clear();
+  config.username.clear();
+  config.password.clear();
+  config.impersonate_user.clear();
+  config.impersonate_groups.clear();
+  return client::HttpsClientFactory::Make(std::move(config));
+}
+
+// Simulated nodes that see to their drivers' rights first.
+class NodeRole {
+ public:
+  NodeRole(node::SimulationOptions options, client::ClientFactory& factory, Executor& executor)
+      : client_(factory.NewClient(executor, "drachma-node")),
+        nodes_(std::move(options), factory, executor) {}
+  void Start() {
+    cluster::GrantDriverRights(*client_);
+    nodes_.Start();
+  }
+
+ private:
+  std::unique_ptr<client::Client> client_;
+  node::SimulatedNodes nodes_;
+};
 
 // Runs a role, made by `make`, until the process is told to end.
 template <typename Role, typename Make>
@@ -56,7 +103,7 @@ int RunScheduler(const RoleArguments& arguments) {
   if (!errors) return PrintError(errors.error(), kWrongUse);
   const auto order = DeviceOrderOf(arguments.plane, scheduler::DeviceOrder::kFirstFit);
   if (!order) return PrintError(order.error(), kWrongUse);
-  auto connection = Connect(arguments.kubeconfig);
+  auto connection = Connect(arguments, "scheduler");
   if (!connection) return PrintError(connection.error());
   scheduler::Options options{.scheduler_name = arguments.scheduler_name,
                              .selector_errors = *errors,
@@ -64,24 +111,37 @@ int RunScheduler(const RoleArguments& arguments) {
                              .feature_gates = *gates,
                              .leader_election = arguments.leader_elect,
                              .seed = arguments.plane.seed};
-  return RunRole<scheduler::Scheduler>("scheduler", connection->server, [&](Executor& executor) {
-    return std::make_unique<scheduler::Scheduler>(std::move(options), *connection->factory,
-                                                  executor);
-  });
+  return RunRole<scheduler::Scheduler>("scheduler", connection->config.server,
+                                       [&](Executor& executor) {
+                                         return std::make_unique<scheduler::Scheduler>(
+                                             std::move(options), *connection->factory, executor);
+                                       });
 }
 
 int RunControllers(const RoleArguments& arguments) {
   const auto gates = GatesOf(arguments.plane);
   if (!gates) return PrintError(gates.error(), kWrongUse);
-  auto connection = Connect(arguments.kubeconfig);
+  auto connection = Connect(arguments, "controllers");
   if (!connection) return PrintError(connection.error());
   controllers::Options options{.feature_gates = *gates,
                                .only = arguments.controllers,
                                .leader_election = arguments.leader_elect,
-                               .root_ca = connection->ca_pem,
+                               .root_ca = connection->config.ca_pem,
                                .seed = arguments.plane.seed};
+  const auto anonymous = WithoutCredentials(connection->config);
+  if (!anonymous) return PrintError(anonymous.error());
+  if (arguments.account_credentials) {
+    options.client_of = [&](Executor& executor, std::string_view account) {
+      auto with_token = [&anonymous, &executor](std::string token) {
+        return (*anonymous)->WithToken(std::move(token))->NewClient(executor, kControllersAgent);
+      };
+      return std::make_unique<controllers::AccountClient>(
+          std::string(account), connection->factory->NewClient(executor, kControllersAgent),
+          with_token);
+    };
+  }
   return RunRole<controllers::Controllers>(
-      "controllers", connection->server, [&](Executor& executor) {
+      "controllers", connection->config.server, [&](Executor& executor) {
         return std::make_unique<controllers::Controllers>(std::move(options), *connection->factory,
                                                           executor);
       });
@@ -93,7 +153,7 @@ int RunNode(const RoleArguments& arguments) {
   const auto fleet = arguments.fleet.empty() ? cluster::BuiltInFleets().front()
                                              : cluster::FindFleet(arguments.fleet);
   if (!fleet) return PrintError(fleet.error(), kWrongUse);
-  auto connection = Connect(arguments.kubeconfig);
+  auto connection = Connect(arguments, "node");
   if (!connection) return PrintError(connection.error());
   // Nodes that other processes simulate are left to them.
   node::SimulationOptions options{.nodes = cluster::NodesOf(*fleet),
@@ -101,9 +161,8 @@ int RunNode(const RoleArguments& arguments) {
                                   .drivers = cluster::DriversOf,
                                   .feature_gates = *gates,
                                   .seed = arguments.plane.seed};
-  return RunRole<node::SimulatedNodes>("node", connection->server, [&](Executor& executor) {
-    return std::make_unique<node::SimulatedNodes>(std::move(options), *connection->factory,
-                                                  executor);
+  return RunRole<NodeRole>("node", connection->config.server, [&](Executor& executor) {
+    return std::make_unique<NodeRole>(std::move(options), *connection->factory, executor);
   });
 }
 

@@ -9,7 +9,6 @@
 #include "cluster/up.h"
 
 namespace drachma::cli {
-namespace {
 
 std::string DefaultDataDir() {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
@@ -18,6 +17,8 @@ std::string DefaultDataDir() {
   const char* home = std::getenv("HOME");
   return std::string(home == nullptr ? "." : home) + "/.local/state/drachma";
 }
+
+namespace {
 
 // Where an ephemeral cluster without a folder leaves its kubeconfig. ERRORS: kInternal.
 Result<std::string> TemporaryKubeconfig() {

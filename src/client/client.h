@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,14 @@ enum class Verb : std::uint8_t {
 
 enum class PatchType : std::uint8_t { kNone, kJson, kMerge, kStrategicMerge, kApply };
 
+// Somebody whom a client acts as (client-go's ImpersonationConfig). Groups are left to the server
+// for service accounts and nodes, which it knows by their names.
+struct Identity {
+  std::string user;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+};
+
 // One request to the API. It means the same in process and over HTTPS; what it does not name it
 // leaves to the server's defaults.
 struct Request {
@@ -61,6 +70,9 @@ struct Request {
   std::optional<bool> send_initial_events;
   bool allow_watch_bookmarks = false;
   int timeout_seconds = 0;
+
+  // Null: the client's own user. Otherwise the server checks that this one may impersonate it.
+  std::shared_ptr<const Identity> as;
 };
 
 using Callback = std::move_only_function<void(Result<json::Value>)>;

@@ -21,17 +21,27 @@ std::string Url(const KubeConfig& config, const Request& request) {
   return url;
 }
 
+void AddIdentity(const Identity& identity, net::Headers& headers) {
+  headers.Add("Impersonate-User", identity.user);
+  for (const std::string& group : identity.groups) headers.Add("Impersonate-Group", group);
+  for (const auto& [key, values] : identity.extra) {
+    for (const std::string& value : values) {
+      headers.Add("Impersonate-Extra-" + net::PercentEncode(key), value);
+    }
+  }
+}
+
 net::Headers HeadersOf(const KubeConfig& config, const std::string& user_agent,
                        const Request& request) {
   net::Headers headers;
   headers.Add("Accept", "application/json");
   headers.Add("User-Agent", user_agent);
   if (!config.token.empty()) headers.Add("Authorization", "Bearer " + config.token);
-  if (!config.impersonate_user.empty()) {
-    headers.Add("Impersonate-User", config.impersonate_user);
-    for (const std::string& group : config.impersonate_groups) {
-      headers.Add("Impersonate-Group", group);
-    }
+  if (request.as != nullptr) {
+    AddIdentity(*request.as, headers);
+  } else if (!config.impersonate_user.empty()) {
+    AddIdentity({.user = config.impersonate_user, .groups = config.impersonate_groups, .extra = {}},
+                headers);
   }
   if (!request.body.IsNull()) headers.Add("Content-Type", std::string(ContentType(request)));
   return headers;
@@ -113,9 +123,9 @@ class HttpsWatch final : public Watch {
 
 class HttpsClient final : public Client {
  public:
-  HttpsClient(const KubeConfig& config, std::shared_ptr<net::HttpClient> http, Executor& executor,
+  HttpsClient(KubeConfig config, std::shared_ptr<net::HttpClient> http, Executor& executor,
               std::string user_agent)
-      : config_(config),
+      : config_(std::move(config)),
         http_(std::move(http)),
         executor_(executor),
         user_agent_(std::move(user_agent)) {}
@@ -186,7 +196,7 @@ class HttpsClient final : public Client {
     exchange->done(json::Read(response->body));
   }
 
-  const KubeConfig& config_;
+  const KubeConfig config_;
   std::shared_ptr<net::HttpClient> http_;
   Executor& executor_;
   const std::string user_agent_;
@@ -212,6 +222,12 @@ Result<std::unique_ptr<HttpsClientFactory>> HttpsClientFactory::Make(KubeConfig 
   DRA_ASSIGN(std::unique_ptr<net::HttpClient> http, net::HttpClient::Make(std::move(options)));
   return std::unique_ptr<HttpsClientFactory>(
       new HttpsClientFactory(std::move(config), std::move(http)));
+}
+
+std::unique_ptr<HttpsClientFactory> HttpsClientFactory::WithToken(std::string token) const {
+  KubeConfig config = config_;
+  config.token = std::move(token);
+  return std::unique_ptr<HttpsClientFactory>(new HttpsClientFactory(std::move(config), http_));
 }
 
 std::unique_ptr<Client> HttpsClientFactory::NewClient(Executor& executor, std::string user_agent) {

@@ -27,6 +27,9 @@ class HttpsClientFactory final : public ClientFactory {
 
   [[nodiscard]] std::unique_ptr<Client> NewClient(Executor& executor,
                                                   std::string user_agent) override;
+  // A factory on the same connections whose clients send this bearer token. REQUIRES: the
+  // configuration has no client certificate, which would say somebody else.
+  [[nodiscard]] std::unique_ptr<HttpsClientFactory> WithToken(std::string token) const;
 
  private:
   HttpsClientFactory(KubeConfig config, std::shared_ptr<net::HttpClient> http);

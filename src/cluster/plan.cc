@@ -6,6 +6,7 @@
 #include <charconv>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "client/objects.h"
 #include "cluster/gpu_admission.h"
 #include "cluster/plan_log.h"
+#include "cluster/role_clients.h"
 #include "controllers/controllers.h"
 #include "gpu/driver.h"
 #include "json/json.h"
@@ -64,6 +66,7 @@ class PlanRun {
     server_options.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server_options)));
     factory_ = server_->NewClientFactory(apiserver::AdminUser());
+    clients_.emplace(*server_);
     client_ = factory_->NewClient(executor_, "drachma-plan");
     log_ = std::make_unique<PlanLog>(*client_, options_.manifests);
     log_->Start();
@@ -90,19 +93,25 @@ class PlanRun {
                                        .finish_pods = false,
                                        .feature_gates = options_.feature_gates,
                                        .seed = options_.seed};
-    nodes_ = std::make_unique<node::SimulatedNodes>(std::move(simulation), *factory_, executor_);
+    nodes_ =
+        std::make_unique<node::SimulatedNodes>(std::move(simulation), clients_->nodes(), executor_);
     nodes_->Start();
-    controllers::Options control{
-        .feature_gates = options_.feature_gates, .watch_heartbeats = false, .seed = options_.seed};
-    controllers_ =
-        std::make_unique<controllers::Controllers>(std::move(control), *factory_, executor_);
+    controllers::Options control{.feature_gates = options_.feature_gates,
+                                 .watch_heartbeats = false,
+                                 .client_of =
+                                     [this](Executor& executor, std::string_view account) {
+                                       return clients_->OfAccount(executor, account);
+                                     },
+                                 .seed = options_.seed};
+    controllers_ = std::make_unique<controllers::Controllers>(std::move(control),
+                                                              clients_->controllers(), executor_);
     controllers_->Start();
     scheduler::Options scheduling{.selector_errors = options_.selector_errors,
                                   .device_order = options_.device_order,
                                   .feature_gates = options_.feature_gates,
                                   .seed = options_.seed};
-    scheduler_ =
-        std::make_unique<scheduler::Scheduler>(std::move(scheduling), *factory_, executor_);
+    scheduler_ = std::make_unique<scheduler::Scheduler>(std::move(scheduling),
+                                                        clients_->scheduler(), executor_);
     scheduler_->Start();
   }
 
@@ -280,6 +289,7 @@ class PlanRun {
   VirtualExecutor executor_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<client::ClientFactory> factory_;
+  std::optional<RoleClients> clients_;
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<PlanLog> log_;
   std::unique_ptr<ManifestWriter> writer_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "client/objects.h"
 #include "cluster/actor.h"
 #include "cluster/gpu_admission.h"
+#include "cluster/role_clients.h"
 #include "controllers/controllers.h"
 #include "gpu/driver.h"
 #include "json/json.h"
@@ -118,6 +121,8 @@ class Cluster::Impl {
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server)));
     server_->SetReady(false);
     factory_ = server_->NewClientFactory(apiserver::AdminUser());
+    clients_.emplace(*server_);
+    DRA_TRY(WriteKubeconfigs());
     director_ = std::make_unique<Actor<Director>>("director", [this](Executor& executor) {
       return std::make_unique<Director>(*factory_, executor);
     });
@@ -146,6 +151,14 @@ class Cluster::Impl {
     std::promise<Status> done;
     director_->Ask([&](Director& director) { director.Write(std::move(manifests), done); });
     return done.get_future().get();
+  }
+
+  // Beside the administrator's, for roles that run apart.
+  Status WriteKubeconfigs() const {
+    const std::filesystem::path admin = server_->kubeconfig_path();
+    if (admin.empty()) return {};
+    const std::string beside = admin.has_parent_path() ? admin.parent_path().string() : ".";
+    return WriteRoleKubeconfigs(*server_, options_.data_dir.empty() ? beside : options_.data_dir);
   }
 
   Status WriteGiven() {
@@ -180,14 +193,17 @@ class Cluster::Impl {
                                          .seed = options_.seed};
       node_count_ = simulation.nodes.size();
       nodes_ = std::make_unique<Actor<node::SimulatedNodes>>("nodes", [&](Executor& executor) {
-        auto nodes =
-            std::make_unique<node::SimulatedNodes>(std::move(simulation), *factory_, executor);
+        auto nodes = std::make_unique<node::SimulatedNodes>(std::move(simulation),
+                                                            clients_->nodes(), executor);
         nodes->Start();
         return nodes;
       });
     }
     if (Has(Role::kControllers)) {
       controllers::Options control{.feature_gates = options_.feature_gates, .seed = options_.seed};
+      control.client_of = [this](Executor& executor, std::string_view account) {
+        return clients_->OfAccount(executor, account);
+      };
       if (!server_->kubeconfig().empty()) {
         DRA_ASSIGN(const client::KubeConfig config,
                    client::ParseKubeConfig({{"kubeconfig", server_->kubeconfig()}}, ""));
@@ -195,8 +211,8 @@ class Cluster::Impl {
       }
       controllers_ =
           std::make_unique<Actor<controllers::Controllers>>("controllers", [&](Executor& executor) {
-            auto controllers =
-                std::make_unique<controllers::Controllers>(std::move(control), *factory_, executor);
+            auto controllers = std::make_unique<controllers::Controllers>(
+                std::move(control), clients_->controllers(), executor);
             controllers->Start();
             return controllers;
           });
@@ -208,8 +224,8 @@ class Cluster::Impl {
                                     .seed = options_.seed};
       scheduler_ =
           std::make_unique<Actor<scheduler::Scheduler>>("scheduler", [&](Executor& executor) {
-            auto scheduler =
-                std::make_unique<scheduler::Scheduler>(std::move(scheduling), *factory_, executor);
+            auto scheduler = std::make_unique<scheduler::Scheduler>(
+                std::move(scheduling), clients_->scheduler(), executor);
             scheduler->Start();
             return scheduler;
           });
@@ -229,7 +245,8 @@ class Cluster::Impl {
 
   const UpOptions options_;
   std::unique_ptr<apiserver::Server> server_;
-  std::unique_ptr<client::ClientFactory> factory_;
+  std::unique_ptr<client::ClientFactory> factory_;  // the administrator's
+  std::optional<RoleClients> clients_;
   std::unique_ptr<Actor<Director>> director_;
   std::size_t node_count_ = 0;
   std::unique_ptr<Actor<node::SimulatedNodes>> nodes_;

@@ -111,6 +111,8 @@ struct ControllerEntry {
   std::string_view name;
   // source.component of its events ("replicaset-controller", "resource_claim").
   std::string_view component;
+  // The service account of kube-system that it acts as; empty: as the process.
+  std::string_view account;
   // Keys in work at once.
   std::size_t concurrency = 5;
   // The gate without which it does not run; empty for none.

@@ -8,10 +8,16 @@
 namespace drachma::controllers {
 
 ControllerSet::ControllerSet(const std::vector<ControllerEntry>& entries, Host& host,
-                             client::Client& client)
+                             client::Client& client, const ClientOfAccount& client_of)
     : host_(host), client_(client) {
   for (const ControllerEntry& entry : entries) {
-    runners_.push_back(std::make_unique<Runner>(entry, host_, client_));
+    client::Client* writes = &client_;
+    if (client_of && !entry.account.empty()) {
+      const auto [known, added] = clients_.try_emplace(entry.account);
+      if (added) known->second = client_of(entry.account);
+      writes = known->second.get();
+    }
+    runners_.push_back(std::make_unique<Runner>(entry, host_, *writes));
   }
   started_.resize(runners_.size(), false);
   for (const auto& [resource, cache] : host_.caches.all()) {

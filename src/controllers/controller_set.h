@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 
 namespace drachma::controllers {
 
-// Controllers that share one copy of every resource, on one client. Belongs to the client's
-// executor.
+// The client that acts as an account of kube-system.
+using ClientOfAccount = std::function<std::unique_ptr<client::Client>(std::string_view account)>;
+
+// Controllers that share one copy of every resource: it is read through one client, each
+// controller writes through that of its account. Belongs to the client's executor.
 class ControllerSet {
  public:
-  // `host` and `client` must outlive the set.
-  ControllerSet(const std::vector<ControllerEntry>& entries, Host& host, client::Client& client);
+  // Without `client_of` all write through `client`. `host` and `client` must outlive the set.
+  ControllerSet(const std::vector<ControllerEntry>& entries, Host& host, client::Client& client,
+                const ClientOfAccount& client_of = {});
 
   // Begins to follow the API server; each controller works once its resources have been listed. A
   // resource that the server does not have counts as empty and is asked for again every
@@ -43,6 +48,7 @@ class ControllerSet {
 
   Host& host_;
   client::Client& client_;
+  std::map<std::string_view, std::unique_ptr<client::Client>> clients_;  // by account
   std::vector<Feed> feeds_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<bool> started_;  // by runner

@@ -33,7 +33,13 @@ class Controllers::Impl {
     host_.feature_gates = options_.feature_gates;
     host_.root_ca = options_.root_ca;
     host_.watch_heartbeats = options_.watch_heartbeats;
-    set_ = std::make_unique<ControllerSet>(Wanted(options_, host_), host_, *client_);
+    ClientOfAccount client_of;
+    if (options_.client_of) {
+      client_of = [this, &executor](std::string_view account) {
+        return options_.client_of(executor, account);
+      };
+    }
+    set_ = std::make_unique<ControllerSet>(Wanted(options_, host_), host_, *client_, client_of);
   }
 
   void Start() {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/executor.h"
@@ -25,6 +27,11 @@ struct Options {
   // Whether nodes that stop renewing their leases become NotReady. Off where nobody renews any
   // (`plan`).
   bool watch_heartbeats = true;
+  // The clients that act as service accounts of kube-system, each controller as its own
+  // (upstream's --use-service-account-credentials). Unset: all act as the factory's user.
+  // What it holds must outlive the controllers.
+  std::function<std::unique_ptr<client::Client>(Executor& executor, std::string_view account)>
+      client_of;
   std::uint64_t seed = 0;
 };
 

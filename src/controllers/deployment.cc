@@ -190,13 +190,10 @@ bool DeploymentController::SyncAnnotations(Rollout& rollout, Work& work) {
   }
   const std::string_view revision = client::AnnotationOf(*rollout.newest, kRevision);
   if (client::AnnotationOf(rollout.deployment, kRevision) == revision) return false;
+  Value next = rollout.deployment;
+  next.Edit("metadata").Edit("annotations").Set(kRevision, revision);
   work.actions.push_back(
-      {.request = client::PatchRequest(
-           resources::kDeployments, client::NamespaceOf(rollout.deployment),
-           client::NameOf(rollout.deployment), client::PatchType::kMerge,
-           Value::Object(
-               {{"metadata",
-                 Value::Object({{"annotations", Value::Object({{kRevision, revision}})}})}}))});
+      {.request = client::UpdateRequest(resources::kDeployments, std::move(next))});
   return true;
 }
 

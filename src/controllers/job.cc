@@ -128,24 +128,6 @@ JobController::JobController(Host& host)
       pods_(Watch(resources::kPods, [this](const Change& change) { owners_.OnPod(change); })),
       owners_(kJob, jobs_, pods_, [this](std::string key) { Add(std::move(key)); }) {}
 
-void JobController::RemoveWhenExpired(const Value& job, Work& work) {
-  const Value* ttl = job["spec"].Find("ttlSecondsAfterFinished");
-  if (ttl == nullptr || client::IsBeingDeleted(job)) return;
-  Time end = client::CreatedAt(job);
-  for (const Value& condition : job["status"]["conditions"].Items()) {
-    const auto time = ParseTime(condition["lastTransitionTime"].AsString());
-    if (time && condition["status"].AsString() == "True") end = std::max(end, *time);
-  }
-  const Duration left = end + std::chrono::seconds(ttl->AsInt()) - Now();
-  if (left > Duration(0)) {
-    work.again = left;
-    return;
-  }
-  client::Request request = client::DeleteRequest(kJobs, job);
-  request.body.Set("propagationPolicy", "Foreground");
-  work.actions.push_back({.request = std::move(request)});
-}
-
 // Status after counting the ends of pods: see the class comment.
 static Value Counted(const Value& job, const std::vector<const Value*>& pods) {
   Value status = job["status"].IsObject() ? job["status"] : Value::Object();
@@ -374,11 +356,7 @@ Work JobController::Sync(const std::string& key) {
                                                         {"finalizers", kept}})}}))});
   }
   if (!work.actions.empty()) return work;
-  if (finished) {
-    RemoveWhenExpired(*job, work);
-  } else if (!client::IsBeingDeleted(*job)) {
-    ManagePods(view, work);
-  }
+  if (!finished && !client::IsBeingDeleted(*job)) ManagePods(view, work);
   return work;
 }
 

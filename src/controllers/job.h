@@ -14,7 +14,7 @@ namespace drachma::controllers {
 
 // Runs the pods of a Job until enough of them succeeded (k8s.io/kubernetes/pkg/controller/job):
 // counted and indexed completion, parallelism, back-off of failed pods and its limit, deadline,
-// suspension, and removal of the Job its ttlSecondsAfterFinished after its end.
+// suspension.
 //
 // Each pod carries the finalizer batch.kubernetes.io/job-tracking until its end has been counted:
 // first its uid goes into status.uncountedTerminatedPods, then the finalizer goes, then the counter
@@ -38,7 +38,6 @@ class JobController final : public Controller {
  private:
   struct View;  // a Job and its pods at one moment
 
-  void RemoveWhenExpired(const json::Value& job, Work& work);
   // Status after what the pods say; sets `work.again` for what time will change.
   [[nodiscard]] json::Value NextStatus(const View& view, Work& work) const;
   void ManagePods(const View& view, Work& work);

@@ -159,18 +159,25 @@ Work NamespaceController::Sync(const std::string& key) {
   return work;
 }
 
+namespace {
+
+// Of a creation: the namespace may begin to go, and another may be faster.
+Status SettleCreation(const Result<Value>& answer) {
+  if (answer || answer.error().code == Code::kAlreadyExists ||
+      answer.error().code == Code::kForbidden || answer.error().code == Code::kNotFound) {
+    return {};
+  }
+  return std::unexpected(answer.error());
+}
+
+}  // namespace
+
 NamespaceDefaults::NamespaceDefaults(Host& host)
     : Controller(host),
       namespaces_(Watch(resources::kNamespaces,
                         [this](const Change& change) { Add(client::KeyOf(change.object)); })),
-      accounts_(Watch(resources::kServiceAccounts,
-                      [this](const Change& change) {
-                        if (change.type == Change::Type::kDeleted) {
-                          Add(std::string(client::NamespaceOf(change.object)));
-                        }
-                      })),
-      config_maps_(Watch(resources::kConfigMaps, [this](const Change& change) {
-        if (client::NameOf(change.object) == kRootCa) {
+      accounts_(Watch(resources::kServiceAccounts, [this](const Change& change) {
+        if (change.type == Change::Type::kDeleted) {
           Add(std::string(client::NamespaceOf(change.object)));
         }
       })) {}
@@ -179,14 +186,6 @@ Work NamespaceDefaults::Sync(const std::string& key) {
   Work work;
   const Value* ns = namespaces_.Get(key);
   if (ns == nullptr || client::IsBeingDeleted(*ns)) return work;
-  // A namespace may begin to go, and another may be faster.
-  const auto settle = [](const Result<Value>& answer) -> Status {
-    if (answer || answer.error().code == Code::kAlreadyExists ||
-        answer.error().code == Code::kForbidden || answer.error().code == Code::kNotFound) {
-      return {};
-    }
-    return std::unexpected(answer.error());
-  };
   if (accounts_.Get(key, kDefaultAccount) == nullptr) {
     work.actions.push_back(
         {.request = client::CreateRequest(
@@ -195,9 +194,25 @@ Work NamespaceDefaults::Sync(const std::string& key) {
                  {{"apiVersion", "v1"},
                   {"kind", "ServiceAccount"},
                   {"metadata", Value::Object({{"name", kDefaultAccount}, {"namespace", key}})}})),
-         .settle = settle});
+         .settle = SettleCreation});
   }
-  if (host().root_ca.empty()) return work;
+  return work;
+}
+
+RootCaPublisher::RootCaPublisher(Host& host)
+    : Controller(host),
+      namespaces_(Watch(resources::kNamespaces,
+                        [this](const Change& change) { Add(client::KeyOf(change.object)); })),
+      config_maps_(Watch(resources::kConfigMaps, [this](const Change& change) {
+        if (client::NameOf(change.object) == kRootCa) {
+          Add(std::string(client::NamespaceOf(change.object)));
+        }
+      })) {}
+
+Work RootCaPublisher::Sync(const std::string& key) {
+  Work work;
+  const Value* ns = namespaces_.Get(key);
+  if (host().root_ca.empty() || ns == nullptr || client::IsBeingDeleted(*ns)) return work;
   const Value data = Value::Object({{"ca.crt", host().root_ca}});
   const Value* map = config_maps_.Get(key, kRootCa);
   if (map == nullptr) {
@@ -216,7 +231,7 @@ Work NamespaceDefaults::Sync(const std::string& key) {
                                                          {"kind", "ConfigMap"},
                                                          {"metadata", std::move(metadata)},
                                                          {"data", data}})),
-         .settle = settle});
+         .settle = SettleCreation});
   } else if (!((*map)["data"] == data)) {
     Value next = *map;
     next.Set("data", data);

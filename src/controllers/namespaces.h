@@ -29,9 +29,8 @@ class NamespaceController final : public Controller {
   std::vector<std::pair<const CollectedKind*, Cache*>> content_;  // namespaced kinds
 };
 
-// Gives every namespace its ServiceAccount "default" and the ConfigMap kube-root-ca.crt
-// (k8s.io/kubernetes/pkg/controller/serviceaccount and certificates/rootcacertpublisher). Keys are
-// names of namespaces.
+// Gives every namespace its ServiceAccount "default" (k8s.io/kubernetes/pkg/controller/
+// serviceaccount). Keys are names of namespaces.
 class NamespaceDefaults final : public Controller {
  public:
   static std::unique_ptr<Controller> Make(Host& host) {
@@ -44,6 +43,21 @@ class NamespaceDefaults final : public Controller {
  private:
   Cache& namespaces_;
   Cache& accounts_;
+};
+
+// Keeps the ConfigMap kube-root-ca.crt in every namespace (k8s.io/kubernetes/pkg/controller/
+// certificates/rootcacertpublisher). Keys are names of namespaces.
+class RootCaPublisher final : public Controller {
+ public:
+  static std::unique_ptr<Controller> Make(Host& host) {
+    return std::make_unique<RootCaPublisher>(host);
+  }
+  explicit RootCaPublisher(Host& host);
+
+  [[nodiscard]] Work Sync(const std::string& key) override;
+
+ private:
+  Cache& namespaces_;
   Cache& config_maps_;
 };
 

@@ -294,14 +294,18 @@ Work PodCollector::Sync(const std::string& key) {
     work.actions.push_back(force());
     return work;
   }
-  Value next = *pod;
-  Value& status = next.Edit("status");
-  status.Set("phase", "Failed");
-  status.Set("conditions",
-             WithCondition(status["conditions"],
-                           NewCondition("DisruptionTarget", true, "DeletionByPodGC",
-                                        "PodGC: node no longer exists", FormatTime(Now()))));
-  Action action{.request = client::UpdateRequest(resources::kPods, std::move(next), "status")};
+  // Patched, not updated: that is all its account may do.
+  Value conditions =
+      Value::Array({NewCondition("DisruptionTarget", true, "DeletionByPodGC",
+                                 "PodGC: node no longer exists", FormatTime(Now()))});
+  Action action{
+      .request = client::PatchRequest(
+          resources::kPods, client::NamespaceOf(*pod), client::NameOf(*pod),
+          client::PatchType::kStrategicMerge,
+          Value::Object({{"metadata", Value::Object({{"uid", client::UidOf(*pod)}})},
+                         {"status", Value::Object({{"phase", "Failed"},
+                                                   {"conditions", std::move(conditions)}})}}),
+          "status")};
   action.then = [request = force().request](const Value&) { return std::optional(request); };
   work.actions.push_back(std::move(action));
   return work;

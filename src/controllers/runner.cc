@@ -121,6 +121,7 @@ void Runner::OnAnswer(const std::shared_ptr<Batch>& batch, std::size_t index,
   }
   if (action.then) {
     if (std::optional<Request> second = std::exchange(action.then, nullptr)(*answer)) {
+      if (second->as == nullptr) second->as = request.as;
       action.request = std::move(*second);
       Call(batch, index);
       return;

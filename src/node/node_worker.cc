@@ -105,6 +105,7 @@ void NodeWorker::SyncSlices(const Value& object, const SimNode& node, Work& work
     // A driver without pools may leave publishing to files.
     if (pools.empty()) continue;
     for (client::Request& request : PublishRequests(plugin->driver(), object, pools, existing)) {
+      request.as = table_.drivers();
       work.actions.push_back({.request = std::move(request)});
     }
   }
@@ -184,6 +185,9 @@ Work NodeWorker::Sync(const std::string& key) {
   SyncSlices(*object, *node, work);
   if (work.actions.empty() && spec != specs_.end()) settled_.insert(key);
   if (table_.options().heartbeats) SyncLease(*object, pulse, work);
+  for (Action& action : work.actions) {
+    if (action.request.as == nullptr) action.request.as = table_.KubeletOf(key);
+  }
   return work;
 }
 

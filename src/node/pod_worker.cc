@@ -374,6 +374,7 @@ Work PodWorker::Sync(const std::string& key) {
   } else {
     StartPod(*pod, *node, state, work);
   }
+  for (Action& action : work.actions) action.request.as = table_.KubeletOf(state.node);
   return work;
 }
 

@@ -41,6 +41,28 @@ bool SimNode::Leave(const std::string& claim_uid, const std::string& pod_uid) {
   return true;
 }
 
+namespace {
+
+std::shared_ptr<const client::Identity> Named(std::string user) {
+  return std::make_shared<const client::Identity>(
+      client::Identity{.user = std::move(user), .groups = {}, .extra = {}});
+}
+
+}  // namespace
+
+NodeTable::NodeTable(const SimulationOptions& options)
+    : options_(options),
+      drivers_(Named("system:serviceaccount:kube-system:" + options.driver_account)) {}
+
+std::shared_ptr<const client::Identity> NodeTable::KubeletOf(std::string_view node) {
+  auto known = kubelets_.find(node);
+  if (known == kubelets_.end()) {
+    const std::string name(node);
+    known = kubelets_.emplace(name, Named("system:node:" + name)).first;
+  }
+  return known->second;
+}
+
 SimNode* NodeTable::Find(std::string_view name) const {
   const auto found = nodes_.find(name);
   return found == nodes_.end() ? nullptr : found->second.get();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/client.h"
 #include "json/value.h"
 #include "node/dra_plugin.h"
 #include "node/simulated_nodes.h"
@@ -47,7 +48,7 @@ class SimNode {
 // The nodes of the simulation, shared by its two controllers.
 class NodeTable {
  public:
-  explicit NodeTable(const SimulationOptions& options) : options_(options) {}
+  explicit NodeTable(const SimulationOptions& options);
 
   [[nodiscard]] const SimulationOptions& options() const { return options_; }
   [[nodiscard]] SimNode* Find(std::string_view name) const;
@@ -55,12 +56,18 @@ class NodeTable {
   [[nodiscard]] Result<SimNode*> Start(const json::Value& node);
   void Stop(std::string_view name);
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  // Whom a kubelet acts as: the user of its node.
+  [[nodiscard]] std::shared_ptr<const client::Identity> KubeletOf(std::string_view node);
+  // Whom drivers act as.
+  [[nodiscard]] const std::shared_ptr<const client::Identity>& drivers() const { return drivers_; }
   // Called with the name of each node that was started.
   void OnStarted(std::function<void(const std::string&)> started) { started_ = std::move(started); }
 
  private:
   const SimulationOptions& options_;
   std::map<std::string, std::unique_ptr<SimNode>, std::less<>> nodes_;
+  const std::shared_ptr<const client::Identity> drivers_;
+  std::map<std::string, std::shared_ptr<const client::Identity>, std::less<>> kubelets_;
   std::uint32_t next_index_ = 1;
   std::function<void(const std::string&)> started_;
 };

@@ -34,13 +34,17 @@ struct SimulationOptions {
   bool heartbeats = true;
   // Whether pods end by their annotation kRunSeconds.
   bool finish_pods = true;
+  // The service account of kube-system that drivers act as when they publish devices.
+  std::string driver_account = "drachma-dra-driver";
   std::map<std::string, bool> feature_gates;
   std::uint64_t seed = 0;
 };
 
 // Kubelets of nodes that do not exist: they register nodes, publish their drivers' devices, prepare
 // claims, take pods through their lives, keep leases. One actor for all of them, with one copy of
-// each resource, so that thousands of nodes cost little.
+// each resource, so that thousands of nodes cost little. Objects are read as the factory's user;
+// what a kubelet writes goes out as its node's user, what a driver publishes as the drivers'
+// account, so the server holds each to its own rights.
 //
 // Belongs to `executor`: members are called from its tasks (or before it runs), and the destructor
 // runs there too. `factory` and `executor` must outlive it.

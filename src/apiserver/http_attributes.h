@@ -1,0 +1,21 @@
+#pragma once
+
+#include "apiserver/auth.h"
+#include "apiserver/request.h"
+#include "base/result.h"
+#include "client/client.h"
+#include "net/http.h"
+
+namespace drachma::apiserver {
+
+// The verb of a request for a resource. ERRORS: kMethodNotAllowed.
+[[nodiscard]] Result<client::Verb> VerbOf(const net::HttpRequest& request, const RequestPath& path,
+                                          const Query& query);
+// The selectors of a list, which authorisers see; they are checked later.
+void AddSelectors(const Query& query, client::Request& call);
+// What a request is about, before its user and its options are known.
+[[nodiscard]] Attributes AttributesOf(const net::HttpRequest& request);
+// The lower-case method, the verb of requests that are for no resource.
+[[nodiscard]] std::string LowerCaseMethod(const net::HttpRequest& request);
+
+}  // namespace drachma::apiserver

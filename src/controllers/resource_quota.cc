@@ -1,0 +1,175 @@
+#include "controllers/resource_quota.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/objects.h"
+#include "quota/match.h"
+#include "quota/usage.h"
+
+namespace drachma::controllers {
+namespace {
+
+using client::Change;
+using json::Value;
+using quota::Amounts;
+using quota::Names;
+namespace resources = client::resources;
+
+// The controllers' copies, for the rules of quotas.
+class CachedObjects final : public quota::Objects {
+ public:
+  explicit CachedObjects(const Caches& caches) : caches_(caches) {}
+
+  [[nodiscard]] Value Get(std::string_view group, std::string_view plural, std::string_view ns,
+                          std::string_view name) const override {
+    const Cache* cache = Of(group, plural);
+    if (cache == nullptr) return {};
+    const Value* object = ns.empty() ? cache->Get(name) : cache->Get(ns, name);
+    return object == nullptr ? Value() : *object;
+  }
+  void ForEach(std::string_view group, std::string_view plural, std::string_view ns,
+               const std::function<void(const Value&)>& visit) const override {
+    const Cache* cache = Of(group, plural);
+    if (cache == nullptr) return;
+    if (ns.empty()) {
+      for (const auto& [key, object] : cache->objects()) visit(object);
+    } else {
+      for (const Value* object : cache->InNamespace(ns)) visit(*object);
+    }
+  }
+
+ private:
+  [[nodiscard]] const Cache* Of(std::string_view group, std::string_view plural) const {
+    const auto found = std::ranges::find_if(caches_.all(), [&](const auto& entry) {
+      return entry.first.group == group && entry.first.plural == plural;
+    });
+    return found == caches_.all().end() ? nullptr : found->second.get();
+  }
+
+  const Caches& caches_;
+};
+
+// Kinds that take more than their number; the others are told by that alone.
+bool IsMeasured(std::string_view group, std::string_view plural) {
+  if (group == "resource.k8s.io") return plural == "resourceclaims";
+  return group.empty() &&
+         (plural == "pods" || plural == "services" || plural == "persistentvolumeclaims");
+}
+
+bool SameAmounts(const Value& one, const Value& other) {
+  const Amounts left = quota::AmountsOf(one);
+  const Amounts right = quota::AmountsOf(other);
+  return std::ranges::equal(left, right, [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.Compare(b.second) == 0;
+  });
+}
+
+}  // namespace
+
+ResourceQuotaController::ResourceQuotaController(Host& host)
+    : Controller(host),
+      quotas_(
+          Watch(resources::kResourceQuotas, [this](const Change& change) { OnQuota(change); })) {
+  Watch(resources::kDeviceClasses);
+  for (const CollectedKind& kind : CollectedKinds()) {
+    if (!kind.info->namespaced()) continue;
+    const std::size_t index = counted_.size();
+    counted_.push_back({.group = kind.resource.group, .plural = kind.resource.plural});
+    counted_.back().cache =
+        &Watch(kind.resource, [this, index](const Change& change) { OnObject(index, change); });
+  }
+}
+
+void ResourceQuotaController::OnQuota(const Change& change) {
+  if (change.type == Change::Type::kDeleted) return;
+  const Value& spec = change.object["spec"];
+  const bool same =
+      !change.old_object.IsNull() && spec["hard"] == change.old_object["spec"]["hard"];
+  if (!same) Add(client::KeyOf(change.object));
+}
+
+// Like upstream's quota monitor, and for new objects, too: should a count have missed one that was
+// on its way, the next count finds it.
+void ResourceQuotaController::OnObject(std::size_t counted, const Change& change) {
+  const std::string_view ns = client::NamespaceOf(change.object);
+  const std::vector<const Value*> quotas = quotas_.InNamespace(ns);
+  if (quotas.empty()) return;
+  const Counted& kind = counted_[counted];
+  const CachedObjects objects(host().caches);
+  if (change.type == Change::Type::kUpdated) {
+    if (!IsMeasured(kind.group, kind.plural)) return;
+    const auto usage = [&](const Value& object) {
+      return quota::UsageOf(kind.group, kind.plural, object, objects, Now());
+    };
+    const bool same_scope =
+        quota::IsTerminating(change.object) == quota::IsTerminating(change.old_object);
+    const Amounts now = usage(change.object);
+    const Amounts before = usage(change.old_object);
+    if (same_scope && std::ranges::equal(now, before, [](const auto& a, const auto& b) {
+          return a.first == b.first && a.second.Compare(b.second) == 0;
+        })) {
+      return;
+    }
+  }
+  for (const Value* quota : quotas) {
+    const bool matters =
+        !quota::MatchingResources(kind.group, kind.plural, (*quota)["spec"]["hard"], objects)
+             .empty();
+    if (matters) Add(client::KeyOf(*quota), kSettle);
+  }
+}
+
+Value ResourceQuotaController::UsedOf(const Value& quota) {
+  const CachedObjects objects(host().caches);
+  const Value& hard = quota["spec"]["hard"];
+  const std::string_view ns = client::NamespaceOf(quota);
+  Amounts used;
+  for (const Counted& kind : counted_) {
+    const Names names = quota::MatchingResources(kind.group, kind.plural, hard, objects);
+    if (names.empty()) continue;
+    for (const std::string& name : names) used.try_emplace(name);
+    for (const Value* object : kind.cache->InNamespace(ns)) {
+      if (!quota::InScopes(quota, kind.group, kind.plural, *object)) continue;
+      for (const auto& [name, amount] :
+           quota::UsageOf(kind.group, kind.plural, *object, objects, Now())) {
+        if (!hard.Has(name)) continue;
+        const auto [sum, added] = used.try_emplace(name, amount);
+        if (!added) sum->second.Add(amount);
+      }
+    }
+  }
+  // What nobody here counts stays as it was.
+  Value list = Value::Object();
+  for (const json::Member& limit : hard.Members()) {
+    if (const auto amount = used.find(limit.key()); amount != used.end()) {
+      list.Set(limit.key(), amount->second.ToString());
+    } else if (quota["status"]["used"].Has(limit.key())) {
+      list.Set(limit.key(), quota["status"]["used"][limit.key()]);
+    }
+  }
+  return list;
+}
+
+Work ResourceQuotaController::Sync(const std::string& key) {
+  Work work;
+  const Value* quota = quotas_.Get(key);
+  if (quota == nullptr) return work;
+  const Value& status = (*quota)["status"];
+  Value used = UsedOf(*quota);
+  const bool dirty = !SameAmounts((*quota)["spec"]["hard"], status["hard"]) ||
+                     !status["hard"].IsObject() || !status["used"].IsObject() ||
+                     !SameAmounts(used, status["used"]);
+  if (dirty) {
+    Value next = *quota;
+    next.Set("status",
+             Value::Object({{"hard", (*quota)["spec"]["hard"]}, {"used", std::move(used)}}));
+    // The version says no when the API server has charged the quota meanwhile.
+    work.actions.push_back(
+        {.request = client::UpdateRequest(resources::kResourceQuotas, std::move(next), "status")});
+  }
+  work.again = kResync;
+  return work;
+}
+
+}  // namespace drachma::controllers

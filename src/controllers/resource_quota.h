@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/controller.h"
+#include "controllers/kinds.h"
+
+namespace drachma::controllers {
+
+// Counts what the objects of a namespace take and keeps it in the status of its quotas, so that
+// what was given back can be taken again (k8s.io/kubernetes/pkg/controller/resourcequota). New
+// objects are charged by the API server; this is for everything that goes, ends or changes, and for
+// limits that are new. Keys are "namespace/name" of quotas.
+class ResourceQuotaController final : public Controller {
+ public:
+  // All quotas are counted again this often, whatever happens (--resource-quota-sync-period).
+  static constexpr Duration kResync = std::chrono::minutes(5);
+  // A change is counted after this time: the copies of quotas and objects reach the controller one
+  // after the other, and a quota must not be found charged for an object that is not there yet.
+  static constexpr Duration kSettle = std::chrono::milliseconds(100);
+
+  static std::unique_ptr<Controller> Make(Host& host) {
+    return std::make_unique<ResourceQuotaController>(host);
+  }
+  explicit ResourceQuotaController(Host& host);
+
+  [[nodiscard]] Work Sync(const std::string& key) override;
+
+ private:
+  struct Counted {
+    std::string group;
+    std::string plural;
+    Cache* cache = nullptr;
+  };
+
+  void OnQuota(const client::Change& change);
+  void OnObject(std::size_t counted, const client::Change& change);
+  [[nodiscard]] json::Value UsedOf(const json::Value& quota);
+
+  Cache& quotas_;
+  std::vector<Counted> counted_;
+};
+
+}  // namespace drachma::controllers
