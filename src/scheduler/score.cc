@@ -87,7 +87,7 @@ void ScoreCandidates(const state::NodeTable& nodes, const state::PodView& pod,
     for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].wish += weight * scores[i];
   };
   const bool any_taint = std::ranges::any_of(candidates, [&nodes](const Candidate& candidate) {
-    return !nodes.At(candidate.node).object["spec"]["taints"].empty();
+    return nodes.At(candidate.node).tainted;
   });
   if (any_taint) {
     add(kTaintWeight, Normal::kReversedByMax, [&pod](const state::NodeInfo& node) {

@@ -184,6 +184,7 @@ std::string_view VolumeNeeds::Judge(const state::NodeInfo& node) const {
     return api::Matches(affinity, node.name, node.labels);
   });
   if (!matches) return kNodeAffinity;
+  if (zones_.empty()) return {};
   // Nodes without any zone are in a cluster without zones.
   const bool zoned = std::ranges::any_of(
       kZoneLabels, [&node](const ZoneLabel& label) { return node.labels.contains(label.key); });

@@ -64,6 +64,7 @@ void NodeTable::PutNode(const Value& node) {
     info.allocatable = ReadAmounts(allocatable, names_.resources);
     info.pods_max = PodsMax(allocatable);
   }
+  info.tainted = !node["spec"]["taints"].empty();
   info.object = node;
 }
 

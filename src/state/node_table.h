@@ -24,6 +24,7 @@ struct NodeInfo {
   api::Labels labels;
   Amounts allocatable;
   std::int64_t pods_max = 0;
+  bool tainted = false;  // by taints of any effect
   Amounts requested;     // by its pods
   ScoredAmounts scored;  // by its pods, with defaults for what is not stated
   std::vector<PodPtr> pods;
