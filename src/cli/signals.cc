@@ -30,4 +30,11 @@ void AwaitSignal() {
   sigwait(&set, &signal);
 }
 
+bool AwaitSignalFor(Duration time) {
+  const sigset_t set = EndSignals();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (time - seconds).count()};
+  return sigtimedwait(&set, nullptr, &timeout) > 0;
+}
+
 }  // namespace drachma::cli

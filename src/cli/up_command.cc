@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/signals.h"
+#include "cluster/idle_memory.h"
 #include "cluster/up.h"
 
 namespace drachma::cli {
@@ -63,6 +64,9 @@ Result<cluster::UpOptions> OptionsOf(const UpArguments& arguments) {
   return options;
 }
 
+// After this time what the start needed is given back.
+constexpr Duration kSettled = std::chrono::seconds(1);
+
 }  // namespace
 
 int RunUp(const UpArguments& arguments) {
@@ -84,6 +88,8 @@ int RunUp(const UpArguments& arguments) {
   }
   Print("Stop it with Ctrl-C.\n");
   std::fflush(stdout);
+  if (AwaitSignalFor(kSettled)) return kFine;
+  cluster::ReleaseStartMemory();
   AwaitSignal();
   return kFine;
 }
