@@ -18,10 +18,11 @@ constexpr std::size_t kValuesMax = 256;
 
 }  // namespace
 
-Bounds::Bounds(Attempt& attempt, const Kinds& kinds, const Demands& demands)
+Bounds::Bounds(Attempt& attempt, const Kinds& kinds, const Demands& demands, const Order& order)
     : attempt_(attempt),
       kinds_(kinds),
       demands_(demands),
+      order_(order),
       failing_(attempt.problem().plans.size()) {
   const std::string before = attempt.error();
   for (std::uint32_t p = 0; p < failing_.size(); ++p) FindFailing(p);
@@ -72,30 +73,64 @@ bool Bounds::MayFail(std::uint32_t index, std::uint32_t start) const {
   });
 }
 
+std::size_t Bounds::TurnsBeforeFailure() const {
+  if (!any_failing_) return order_.size();
+  const auto failing = std::ranges::find_if(order_, [&](const Turn& turn) {
+    return std::ranges::any_of(
+        attempt_.problem().plans_by_claim[turn.claim].requests[turn.request].plans,
+        [&](std::uint32_t plan) { return MayFail(plan, 0); });
+  });
+  return static_cast<std::size_t>(failing - order_.begin());
+}
+
+bool Bounds::order_is_free() const {
+  const Problem::Impl& problem = attempt_.problem();
+  return std::ranges::none_of(attempt_.view().pools, &PoolView::negative_use) &&
+         std::ranges::none_of(problem.columns, [&](ColumnIndex column) {
+           // A value of an unknown type is admitted where it comes first.
+           return std::ranges::any_of(kinds_.positions(), [&](std::uint32_t position) {
+             return attempt_.ValueOf({.column = column}, position) == kValueUnknown;
+           });
+         });
+}
+
+double Bounds::Plenty(const Turn& turn) {
+  std::int64_t usable = 0;
+  std::int64_t needed = kUnlimited;
+  std::size_t constraints = 0;
+  for (const std::uint32_t p :
+       attempt_.problem().plans_by_claim[turn.claim].requests[turn.request].plans) {
+    usable += std::ranges::count_if(kinds_.positions(), [&](std::uint32_t position) {
+      return !attempt_.Busy(position) && Usable(p, position);
+    });
+    needed = std::min(needed, demands_[p].devices);
+    constraints = std::max(constraints, attempt_.plan(p).constraints.size());
+  }
+  return static_cast<double>(usable - needed) / static_cast<double>(1 + constraints);
+}
+
 // What is still to be found, in the order of the search.
 std::vector<Bounds::Want> Bounds::Remaining(const Place& place) const {
   const Problem::Impl& problem = attempt_.problem();
   std::vector<Want> wants;
-  for (std::uint32_t c = place.claim; c < problem.claims.size(); ++c) {
-    const auto& requests = problem.plans_by_claim[c].requests;
-    for (std::uint32_t r = c == place.claim ? place.request : 0; r < requests.size(); ++r) {
-      Want want{.plans = requests[r].plans, .claim = c};
-      const bool current = c == place.claim && r == place.request;
-      if (current && place.chosen) want.plans = {place.plan};
-      want.devices = kUnlimited;
-      for (const std::uint32_t plan : want.plans) {
-        want.devices = std::min(want.devices, demands_[plan].devices);
-      }
-      if (current && place.chosen) {
-        want.devices -= place.device;
-        want.start = place.start;
-      }
-      for (const std::uint32_t plan : want.plans) {
-        want.may_fail = want.may_fail || (any_failing_ && MayFail(plan, want.start));
-      }
-      want.competes = !problem.plans[want.plans[0]].admin;
-      if (want.devices > 0 || want.may_fail) wants.push_back(std::move(want));
+  for (std::uint32_t t = place.turn; t < order_.size(); ++t) {
+    const auto& requests = problem.plans_by_claim[order_[t].claim].requests;
+    Want want{.plans = requests[order_[t].request].plans, .claim = order_[t].claim};
+    const bool current = t == place.turn && place.chosen;
+    if (current) want.plans = {place.plan};
+    want.devices = kUnlimited;
+    for (const std::uint32_t plan : want.plans) {
+      want.devices = std::min(want.devices, demands_[plan].devices);
     }
+    if (current) {
+      want.devices -= place.device;
+      want.start = place.start;
+    }
+    for (const std::uint32_t plan : want.plans) {
+      want.may_fail = want.may_fail || (any_failing_ && MayFail(plan, want.start));
+    }
+    want.competes = !problem.plans[want.plans[0]].admin;
+    if (want.devices > 0 || want.may_fail) wants.push_back(std::move(want));
   }
   return wants;
 }
@@ -162,50 +197,80 @@ bool Bounds::AllUsable(std::uint32_t index) {
   });
 }
 
+namespace {
+
+// How many of the amounts can be taken together at most: the smallest ones first.
+std::int64_t CountWithin(const Amount& free, std::vector<std::pair<Amount, std::int64_t>> amounts) {
+  std::ranges::sort(amounts);
+  Amount left = free;
+  std::int64_t count = 0;
+  for (const auto& [amount, times] : amounts) {
+    if (!amount.IsPositive()) {
+      count += times;
+      continue;
+    }
+    const std::int64_t fit = std::min(times, left.TimesOf(amount));
+    count += fit;
+    if (fit < times) break;
+    left -= amount.Times(fit);
+  }
+  return count;
+}
+
+}  // namespace
+
 // How many devices of the block can be taken together at most, when `users` are the groups that
-// anybody wants: every one of them takes at least the smallest amount of each counter.
+// anybody wants.
 std::int64_t Bounds::BlockLimit(std::uint32_t block,
                                 const std::vector<std::uint32_t>& users) const {
   const Kinds::Block& counters = kinds_.blocks()[block];
   std::int64_t limit = kUnlimited;
   if (!CountersCount(counters.pool)) return limit;
+  std::vector<std::pair<Amount, std::int64_t>> amounts;
   for (const std::uint32_t counter : counters.counters) {
-    std::optional<Amount> smallest;
+    amounts.clear();
+    bool taken = false;
     for (const std::uint32_t group : users) {
-      Amount taken;
+      Amount amount;
       for (const CounterUse& use : attempt_.UsesOf(groups_[group].position)) {
-        if (use.counter == counter) taken = use.amount;
+        if (use.counter == counter) amount = use.amount;
       }
-      if (!smallest || taken < *smallest) smallest = std::move(taken);
+      taken = taken || amount.IsPositive();
+      amounts.emplace_back(std::move(amount),
+                           static_cast<std::int64_t>(groups_[group].positions.size()));
     }
-    if (!smallest || !smallest->IsPositive()) continue;
+    if (!taken) continue;
     const Amount free =
         attempt_.Available(counters.pool)[counter] - attempt_.Consumed(counters.pool)[counter];
-    limit = std::min(limit, free.TimesOf(*smallest));
+    limit = std::min(limit, CountWithin(free, amounts));
   }
   return limit;
 }
 
-// How many shares of a device there can be, when `plans` are the requests that want it.
-std::int64_t Bounds::ShareLimit(std::uint32_t position, const std::vector<std::uint32_t>& plans) {
-  std::int64_t limit = kUnlimited;
-  const Capacities& capacities = attempt_.CapacitiesOf(position);
+// How many shares of a device there can be: one for each of the wants, which have its least amount
+// among their plans.
+std::int64_t Bounds::ShareLimit(std::uint32_t group, const std::vector<Want>& wants) {
+  const std::uint32_t position = groups_[group].position;
   const ShareState* share = attempt_.FindShare(position);
+  std::int64_t limit = kUnlimited;
   std::size_t index = 0;
-  for (const auto& [name, capacity] : capacities) {
-    std::optional<Amount> smallest;
-    Amount free;
-    for (const std::uint32_t plan : plans) {
-      const Consumption& consumption = attempt_.ConsumptionOf(plan, position);
-      if (index >= consumption.amounts.size()) continue;
-      const Amount& amount = consumption.amounts[index];
-      if (!smallest || amount < *smallest) smallest = amount;
-      free = consumption.values[index];
+  for (const auto& [name, capacity] : attempt_.CapacitiesOf(position)) {
+    std::vector<std::pair<Amount, std::int64_t>> amounts;
+    Amount free = Amount::Of(capacity.value);
+    for (std::size_t w = 0; w < wants.size(); ++w) {
+      if (edges_[w][group] == 0) continue;
+      std::optional<Amount> least;
+      for (const std::uint32_t plan : wants[w].plans) {
+        const Consumption& consumption = attempt_.ConsumptionOf(plan, position);
+        if (index >= consumption.amounts.size()) continue;
+        if (!least || consumption.amounts[index] < *least) least = consumption.amounts[index];
+      }
+      amounts.emplace_back(least.value_or(Amount()), 1);
     }
     const auto& taken = attempt_.BaseUsage(position).consumed;
     if (const auto found = taken.find(name); found != taken.end()) free -= found->second;
     if (share != nullptr) free -= share->consumed[index];
-    if (smallest && smallest->IsPositive()) limit = std::min(limit, free.TimesOf(*smallest));
+    limit = std::min(limit, CountWithin(free, std::move(amounts)));
     ++index;
   }
   return limit;
@@ -223,7 +288,8 @@ std::vector<std::string> Bounds::NamesOf(const std::vector<Want>& wants) const {
 
 // Wants on the left, groups in the middle, blocks on the right: every want needs its number of
 // devices, a device serves one want (a shared one each want once), a block no more than its limit.
-std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants) {
+// Under a distinctAttribute, what its requests take passes through the values: one device each.
+std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants, const Distinction* distinct) {
   const std::size_t blocks = kinds_.blocks().size();
   std::vector<std::vector<std::uint32_t>> users(blocks);
   for (std::uint32_t g = 0; g < groups_.size(); ++g) {
@@ -239,7 +305,12 @@ std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants) {
   const auto block_node = [&](std::size_t b) {
     return static_cast<std::uint32_t>(2 + wants.size() + groups_.size() + b);
   };
-  FlowNetwork network(2 + wants.size() + groups_.size() + blocks);
+  const auto value_node = [&](std::size_t v) {
+    return static_cast<std::uint32_t>(2 + wants.size() + groups_.size() + blocks + 2 * v);
+  };
+  const std::size_t values = distinct == nullptr ? 0 : distinct->values;
+  FlowNetwork network(2 + wants.size() + groups_.size() + blocks + 2 * values);
+  for (std::size_t v = 0; v < values; ++v) network.Add(value_node(v), value_node(v) + 1, 1);
   std::int64_t needed = 0;
   for (std::size_t w = 0; w < wants.size(); ++w) {
     needed += wants[w].devices;
@@ -248,20 +319,26 @@ std::optional<Shortage> Bounds::Flow(const std::vector<Want>& wants) {
       if (edges_[w][g] == 0) continue;
       const auto& positions = groups_[g].positions;
       const auto usable = positions.end() - std::ranges::lower_bound(positions, wants[w].start);
-      network.Add(want_node(w), group_node(g), usable);
+      if (distinct != nullptr && distinct->covers[w] != 0) {
+        network.Add(want_node(w), value_node(distinct->value_of[w][g]), usable);
+      } else {
+        network.Add(want_node(w), group_node(g), usable);
+      }
+    }
+  }
+  for (std::size_t v = 0; v < values; ++v) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const bool leads = std::ranges::any_of(distinct->covered, [&](std::size_t w) {
+        return edges_[w][g] != 0 && distinct->value_of[w][g] == v;
+      });
+      if (leads) network.Add(value_node(v) + 1, group_node(g), 1);
     }
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Group& group = groups_[g];
     std::int64_t capacity = static_cast<std::int64_t>(group.positions.size());
     if (group.shared) {
-      std::vector<std::uint32_t> plans;
-      for (std::size_t w = 0; w < wants.size(); ++w) {
-        if (edges_[w][g] != 0) {
-          plans.insert(plans.end(), wants[w].plans.begin(), wants[w].plans.end());
-        }
-      }
-      capacity = ShareLimit(group.position, plans);
+      capacity = ShareLimit(static_cast<std::uint32_t>(g), wants);
     }
     const bool limited = group.block != Kinds::kNone && !group.shared;
     network.Add(group_node(g), limited ? block_node(group.block) : 1, capacity);
@@ -399,7 +476,7 @@ std::optional<Shortage> Bounds::Match(const std::vector<Want>& wants) {
                 all_edges[w][g] != 0 && std::ranges::find(own, value) != own.end() ? 1 : 0;
           }
         }
-        const auto shortage = Flow(wants);
+        const auto shortage = Flow(wants, nullptr);
         possible = !shortage;
         if (possible) break;
         best = std::max(best, covered - (shortage->needed - shortage->available));
@@ -417,56 +494,146 @@ std::optional<Shortage> Bounds::Match(const std::vector<Want>& wants) {
   return std::nullopt;
 }
 
-// distinctAttribute: the requests it covers need as many different values.
-std::optional<Shortage> Bounds::Distinct(const std::vector<Want>& wants) {
+// The distinctAttribute constraints as Flow takes them. Under list attributes devices differ when
+// their lists have nothing in common, so that values do not count.
+std::vector<Bounds::Distinction> Bounds::Distinctions(const std::vector<Want>& wants) const {
   const Problem::Impl& problem = attempt_.problem();
-  if (problem.features().list_type_attributes) return std::nullopt;
+  std::vector<Distinction> all;
+  if (problem.features().list_type_attributes) return all;
   for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
     const auto& constraints = problem.plans_by_claim[c].constraints;
     for (std::uint32_t i = 0; i < constraints.size(); ++i) {
       if (!constraints[i].distinct) continue;
-      std::map<ValueId, std::uint32_t> values;
-      std::vector<std::pair<std::uint32_t, ValueId>> pairs;
-      std::int64_t needed = 0;
-      for (std::uint32_t w = 0; w < wants.size(); ++w) {
+      Distinction entry{.attribute = constraints[i].attribute,
+                        .covers = std::vector<char>(wants.size(), 0),
+                        .value_of = std::vector<std::vector<std::size_t>>(wants.size())};
+      std::map<ValueId, std::size_t> numbers;
+      for (std::size_t w = 0; w < wants.size(); ++w) {
+        // Alternatives may differ in whether the constraint covers them.
         if (wants[w].claim != c || wants[w].plans.size() != 1) continue;
         for (const ConstraintUse& use : attempt_.plan(wants[w].plans[0]).constraints) {
           if (use.constraint != i) continue;
-          needed += wants[w].devices;
-          for (std::size_t g = 0; g < groups_.size(); ++g) {
-            if (edges_[w][g] == 0) continue;
-            const ValueId value = attempt_.ValueOf(use, groups_[g].position);
-            values.emplace(value, static_cast<std::uint32_t>(values.size()));
-            pairs.emplace_back(w, value);
+          entry.covers[w] = 1;
+          entry.covered.push_back(w);
+          for (const Group& group : groups_) {
+            const ValueId value = attempt_.ValueOf(use, group.position);
+            entry.value_of[w].push_back(numbers.emplace(value, numbers.size()).first->second);
           }
         }
       }
-      FlowNetwork network(2 + wants.size() + values.size());
-      std::ranges::sort(pairs);
-      pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
-      const auto value_node = [&](ValueId value) {
-        return static_cast<std::uint32_t>(2 + wants.size() + values.at(value));
-      };
-      std::set<std::uint32_t> sources;
-      for (const auto& [w, value] : pairs) {
-        if (sources.insert(w).second) network.Add(0, 2 + w, wants[w].devices);
-        network.Add(2 + w, value_node(value), 1);
-      }
-      for (const auto& [value, number] : values) network.Add(value_node(value), 1, 1);
-      const std::int64_t found = network.Max(0, 1);
-      if (found < needed) {
-        return Shortage{.kind = Shortage::Kind::kDistinct,
-                        .requests = NamesOf(wants),
-                        .what = constraints[i].attribute,
-                        .needed = needed,
-                        .available = found};
-      }
+      entry.values = numbers.size();
+      if (!entry.covered.empty()) all.push_back(std::move(entry));
     }
+  }
+  return all;
+}
+
+std::optional<Shortage> Bounds::Distinct(const std::vector<Want>& wants) {
+  for (const Distinction& distinction : Distinctions(wants)) {
+    auto shortage = Flow(wants, &distinction);
+    if (!shortage) continue;
+    shortage->kind = Shortage::Kind::kDistinct;
+    shortage->what = distinction.attribute;
+    return shortage;
   }
   return std::nullopt;
 }
 
-std::optional<Shortage> Bounds::ShortageOf(std::vector<Want> wants) {
+// The matchAttribute constraints that no device has decided yet, with the values that the devices
+// in question have.
+std::vector<Bounds::Choice> Bounds::OpenMatches(const std::vector<Want>& wants) const {
+  const Problem::Impl& problem = attempt_.problem();
+  std::vector<Choice> choices;
+  for (std::uint32_t c = 0; c < problem.claims.size(); ++c) {
+    const auto& constraints = problem.plans_by_claim[c].constraints;
+    for (std::uint32_t i = 0; i < constraints.size(); ++i) {
+      if (constraints[i].distinct || !attempt_.constraint(c, i).empty()) continue;
+      std::set<std::uint32_t> values;
+      for (std::size_t w = 0; w < wants.size(); ++w) {
+        if (wants[w].claim != c) continue;
+        for (const std::uint32_t plan : wants[w].plans) {
+          for (const ConstraintUse& use : attempt_.plan(plan).constraints) {
+            if (use.constraint != i) continue;
+            for (std::size_t g = 0; g < groups_.size(); ++g) {
+              if (edges_[w][g] == 0) continue;
+              const auto elements = ElementsOf(use, g);
+              values.insert(elements.begin(), elements.end());
+            }
+          }
+        }
+      }
+      if (!values.empty())
+        choices.push_back({.claim = c, .constraint = i, .values = {values.begin(), values.end()}});
+    }
+  }
+  return choices;
+}
+
+std::vector<std::uint32_t> Bounds::ElementsOf(const ConstraintUse& use, std::size_t group) const {
+  const ValueId value = attempt_.ValueOf(use, groups_[group].position);
+  return attempt_.problem().table->memo.ValueAt(value).elements;
+}
+
+// Whether for some choice of one value for every matchAttribute all counts are met at once.
+// REQUIRES: edges_ as ShortageOf makes them; they are changed.
+bool Bounds::SomeChoiceFits(const std::vector<Want>& wants) {
+  const std::vector<Choice> choices = OpenMatches(wants);
+  std::size_t combinations = 1;
+  for (const Choice& choice : choices) {
+    combinations *= choice.values.size();
+    if (combinations > kValuesMax) return true;
+  }
+  if (choices.empty()) return true;
+  const std::vector<Distinction> distinctions = Distinctions(wants);
+  // By choice, plan and group: the elements, looked up once.
+  std::vector<std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>>> elements(
+      choices.size());
+  for (std::size_t k = 0; k < choices.size(); ++k) {
+    for (const Want& want : wants) {
+      if (want.claim != choices[k].claim) continue;
+      for (const std::uint32_t plan : want.plans) {
+        for (const ConstraintUse& use : attempt_.plan(plan).constraints) {
+          if (use.constraint != choices[k].constraint) continue;
+          auto& rows = elements[k][plan];
+          for (std::size_t g = 0; g < groups_.size(); ++g) rows.push_back(ElementsOf(use, g));
+        }
+      }
+    }
+  }
+  for (std::size_t combination = 0; combination < combinations; ++combination) {
+    std::vector<std::uint32_t> value(choices.size());
+    std::size_t rest = combination;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      value[k] = choices[k].values[rest % choices[k].values.size()];
+      rest /= choices[k].values.size();
+    }
+    const auto admits = [&](std::uint32_t plan, std::size_t g) {
+      for (std::size_t k = 0; k < choices.size(); ++k) {
+        const auto rows = elements[k].find(plan);
+        if (rows != elements[k].end() &&
+            std::ranges::find(rows->second[g], value[k]) == rows->second[g].end()) {
+          return false;
+        }
+      }
+      return true;
+    };
+    for (std::size_t w = 0; w < wants.size(); ++w) {
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        edges_[w][g] = std::ranges::any_of(wants[w].plans, [&](std::uint32_t plan) {
+          return usable_[plan][g] != 0 && admits(plan, g);
+        });
+      }
+    }
+    const bool fits = !Flow(wants, nullptr) && !Counters(wants) &&
+                      std::ranges::none_of(distinctions, [&](const Distinction& distinction) {
+                        return Flow(wants, &distinction).has_value();
+                      });
+    if (fits) return true;
+  }
+  return false;
+}
+
+std::optional<Shortage> Bounds::ShortageOf(std::vector<Want> wants, Detail detail) {
   // Requests with admin access compete with nobody: each is looked at alone.
   for (const Want& want : wants) {
     if (want.competes) continue;
@@ -485,22 +652,29 @@ std::optional<Shortage> Bounds::ShortageOf(std::vector<Want> wants) {
   if (wants.empty()) return std::nullopt;
   CollectGroups();
   edges_.assign(wants.size(), std::vector<char>(groups_.size(), 0));
+  usable_.assign(attempt_.problem().plans.size(), {});
   for (std::size_t w = 0; w < wants.size(); ++w) {
     for (const std::uint32_t plan : wants[w].plans) {
+      usable_[plan].assign(groups_.size(), 0);
       if (attempt_.plan(plan).all && !AllUsable(plan)) continue;
       for (std::size_t g = 0; g < groups_.size(); ++g) {
-        edges_[w][g] = edges_[w][g] != 0 || Usable(plan, groups_[g].position) ? 1 : 0;
+        usable_[plan][g] = Usable(plan, groups_[g].position) ? 1 : 0;
+        edges_[w][g] = static_cast<char>(edges_[w][g] | usable_[plan][g]);
       }
     }
   }
-  if (auto shortage = Flow(wants)) return shortage;
+  if (auto shortage = Flow(wants, nullptr)) return shortage;
   if (auto shortage = Counters(wants)) return shortage;
-  if (auto shortage = Match(wants)) return shortage;
-  return Distinct(wants);
+  if (detail == Detail::kNamed) {
+    if (auto shortage = Match(wants)) return shortage;
+  }
+  if (auto shortage = Distinct(wants)) return shortage;
+  if (SomeChoiceFits(wants)) return std::nullopt;
+  return Shortage{.kind = Shortage::Kind::kCombination, .requests = {}, .what = {}};
 }
 
 std::optional<Shortage> Bounds::FirstShortage(const Place& place) {
-  return ShortageOf(Remaining(place));
+  return ShortageOf(Remaining(place), Detail::kNamed);
 }
 
 bool Bounds::MayComplete(const Place& place) {
@@ -509,7 +683,7 @@ bool Bounds::MayComplete(const Place& place) {
   // behind it does not count then.
   const auto failing = std::ranges::find(wants, true, &Want::may_fail);
   wants.erase(failing, wants.end());
-  return !ShortageOf(std::move(wants));
+  return !ShortageOf(std::move(wants), Detail::kAny);
 }
 
 }  // namespace drachma::allocator

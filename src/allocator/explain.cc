@@ -218,8 +218,9 @@ Misfit Explain(const Problem& problem, NodeIndex node, const Overlay& overlay) {
   }
   // Together they may lack what each alone would find.
   if (each_possible) {
-    const Kinds kinds(attempt);
-    Bounds bounds(attempt, kinds, *demands);
+    const Search search(attempt, *demands);
+    const Kinds kinds(attempt, search.order());
+    Bounds bounds(attempt, kinds, *demands, search.order());
     if (auto shortage = bounds.FirstShortage({})) {
       misfit.shortages.push_back(std::move(*shortage));
     } else {

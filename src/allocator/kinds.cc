@@ -61,7 +61,7 @@ void StateKey::Mix(std::uint64_t value) {
   b = Scramble(b + std::rotl(value, 29) + 0x5851f42d4c957f2d);
 }
 
-Kinds::Kinds(Attempt& attempt) : attempt_(attempt) {
+Kinds::Kinds(Attempt& attempt, const Order& order) : attempt_(attempt), order_(order) {
   const NodeView& view = attempt.view();
   kind_.resize(view.words * kWordBits, kNone);
   block_.resize(view.words * kWordBits, kNone);
@@ -283,14 +283,24 @@ StateKey Kinds::SearchKey(const Place& place) const {
   StateKey key;
   key.Mix(sum.a);
   key.Mix(sum.b);
-  key.Mix(place.claim);
-  key.Mix(place.request);
+  key.Mix(place.turn);
   key.Mix(place.plan);
   key.Mix(static_cast<std::uint64_t>(place.device));
-  key.Mix(attempt_.ResultsOf(place.claim));
-  const auto& constraints = attempt_.problem().plans_by_claim[place.claim].constraints;
+  // Only claims that want more devices matter.
+  std::vector<std::uint32_t> claims;
+  for (std::uint32_t t = place.turn; t < order_.size(); ++t) {
+    if (std::ranges::find(claims, order_[t].claim) != claims.end()) continue;
+    claims.push_back(order_[t].claim);
+    MixClaim(key, order_[t].claim);
+  }
+  return key;
+}
+
+void Kinds::MixClaim(StateKey& key, std::uint32_t claim) const {
+  key.Mix(attempt_.ResultsOf(claim));
+  const auto& constraints = attempt_.problem().plans_by_claim[claim].constraints;
   for (std::uint32_t i = 0; i < constraints.size(); ++i) {
-    const ConstraintState& state = attempt_.constraint(place.claim, i);
+    const ConstraintState& state = attempt_.constraint(claim, i);
     key.Mix(state.size() + 1);
     if (constraints[i].distinct) {
       StateKey values;
@@ -305,7 +315,6 @@ StateKey Kinds::SearchKey(const Place& place) const {
       key.Mix(state.back());
     }
   }
-  return key;
 }
 
 }  // namespace drachma::allocator

@@ -10,6 +10,8 @@
 namespace drachma::allocator {
 
 struct Place;
+struct Turn;
+using Order = std::vector<Turn>;
 
 // 128 bits that stand for a state or a device; equal ones are taken to be the same.
 struct StateKey {
@@ -40,7 +42,8 @@ class Kinds {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  explicit Kinds(Attempt& attempt);
+  // Refers to its arguments.
+  Kinds(Attempt& attempt, const Order& order);
 
   // Of a device in its present state: devices with equal keys lead to equal searches. The keys of
   // positions that are not relevant are meaningless.
@@ -67,8 +70,10 @@ class Kinds {
   [[nodiscard]] std::string BlockSignature(const Block& block) const;
   [[nodiscard]] StateKey BlockKey(const Block& block, std::uint32_t start) const;
   [[nodiscard]] StateKey LocalKey(std::uint32_t position) const;
+  void MixClaim(StateKey& key, std::uint32_t claim) const;
 
   Attempt& attempt_;
+  const Order& order_;
   std::vector<std::uint32_t> positions_;  // relevant ones
   std::vector<std::uint32_t> kind_;       // by position
   std::vector<std::uint32_t> block_;      // by position

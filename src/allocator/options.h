@@ -40,9 +40,9 @@ enum class DeviceOrder : std::uint8_t { kFirstFit, kBestFit };
 // device one that does not match and reports a SelectorFault.
 enum class SelectorErrors : std::uint8_t { kFail, kSkip };
 
-// Steps after which a search gives up with Failure::Scope::kLimit: about a second. Counting decides
-// long before in all cases that are known.
-inline constexpr std::uint64_t kWorkMax = 2'000'000;
+// Steps after which a search gives up with Failure::Scope::kLimit, a second or a few; a step with
+// counting weighs as many. Inputs that need so many are not known from practice.
+inline constexpr std::uint64_t kWorkMax = 5'000'000;
 // resource.k8s.io's AllocationResultsMaxSize.
 inline constexpr int kResultsMax = 32;
 

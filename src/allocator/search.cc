@@ -11,6 +11,14 @@ namespace {
 constexpr std::uint64_t kPlainDetours = 64;
 // States remembered as dead; more are not remembered.
 constexpr std::size_t kDeadMax = 1'000'000;
+// What counting costs, in steps.
+constexpr std::uint64_t kCountingEffort = 50;
+// Effort within which the other order must show that there is no solution.
+constexpr std::uint64_t kTrialEffort = 250'000;
+
+Place PlaceOf(const Order& order, std::uint32_t turn) {
+  return {.turn = turn, .claim = order[turn].claim, .request = order[turn].request};
+}
 
 }  // namespace
 
@@ -24,43 +32,77 @@ Search::Search(Attempt& attempt, const Demands& demands)
     plain_max_ +=
         2 + static_cast<std::uint64_t>(std::clamp<std::int64_t>(demand.devices, 0, kResultsMax));
   }
+  order_.reserve(problem_.requests);
+  for (std::uint32_t c = 0; c < problem_.claims.size(); ++c) {
+    for (std::uint32_t r = 0; r < problem_.plans_by_claim[c].requests.size(); ++r) {
+      order_.push_back({.claim = c, .request = r});
+    }
+  }
 }
 
 Found Search::Run() { return RunFrom({}); }
 
 Found Search::RunFrom(Place place) {
+  place.turn = problem_.plans_by_claim[place.claim].first_request + place.request;
   const Found found = Step(place);
   if (found != Found::kRestart) return found;
   StartPruning();
-  if (bounds_ != nullptr && !bounds_->MayComplete(place)) {
+  if (bounds_ != nullptr && (!bounds_->MayComplete(place) || ShownImpossible(place))) {
     counted_ = true;
     return Found::kNo;
   }
+  effort_max_ = problem_.table->options.work_max;
   return Step(place);
 }
 
 void Search::StartPruning() {
-  kinds_ = std::make_unique<Kinds>(attempt_);
-  bounds_ = std::make_unique<Bounds>(attempt_, *kinds_, demands_);
+  kinds_ = std::make_unique<Kinds>(attempt_, order_);
+  bounds_ = std::make_unique<Bounds>(attempt_, *kinds_, demands_, order_);
   // At a claim that would get too many devices upstream gives up other devices as well, before it
   // might meet an error there. Counting cannot tell where that happens.
   if (bounds_->any_failing() && problem_.may_exceed) bounds_.reset();
 }
 
+// In any order the same sets of devices are solutions, but for admin access, which is marked for
+// those that come later, and counters that are given back.
+bool Search::ShownImpossible(const Place& place) {
+  if (place.turn != 0 || place.device != 0 || problem_.any_admin || !bounds_->order_is_free()) {
+    return false;
+  }
+  const Order upstream = order_;
+  order_.resize(bounds_->TurnsBeforeFailure());
+  std::vector<std::pair<double, Turn>> scarce;
+  for (const Turn& turn : order_) scarce.emplace_back(bounds_->Plenty(turn), turn);
+  std::ranges::stable_sort(scarce, {}, &std::pair<double, Turn>::first);
+  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = scarce[i].second;
+  effort_max_ = effort_ + kTrialEffort;
+  const std::size_t picks = attempt_.picks().size();
+  const Found found = order_.empty() ? Found::kYes : Step(PlaceOf(order_, 0));
+  attempt_.TakeBackTo(picks);
+  order_ = upstream;
+  dead_.clear();
+  std::ranges::fill(alternatives_, -1);
+  return found == Found::kNo || found == Found::kLimit;
+}
+
+Found Search::Next(const Place& place) {
+  const std::uint32_t turn = place.turn + 1;
+  if (turn >= order_.size()) return Found::kYes;
+  const Found found = Step(PlaceOf(order_, turn));
+  // Too many devices in another claim: other choices here may change its alternatives.
+  return found == Found::kLimit && order_[turn].claim != place.claim ? Found::kNo : found;
+}
+
 Found Search::Step(Place place) {
   ++work_;
+  ++effort_;
   if (kinds_ == nullptr) {
     if (work_ > plain_max_) return Found::kRestart;
-  } else if (work_ > problem_.table->options.work_max) {
+  } else if (effort_ > effort_max_) {
     return Found::kWork;
   }
-  if (place.claim >= problem_.claims.size()) return Found::kYes;
+  if (place.turn >= order_.size()) return Found::kYes;
   const ClaimPlan& claim = problem_.plans_by_claim[place.claim];
-  if (place.request >= claim.requests.size()) {
-    const Found found = Step({.claim = place.claim + 1});
-    // Too many devices in a later claim: other choices here may change its alternatives.
-    return found == Found::kLimit ? Found::kNo : found;
-  }
   const RequestGroup& group = claim.requests[place.request];
   if (!place.chosen) {
     if (group.alternatives) return EachAlternative(place);
@@ -71,7 +113,7 @@ Found Search::Step(Place place) {
   const bool all = problem_.plans[place.plan].all;
   if (all && demand.all.empty()) return Found::kNo;
   if (place.device >= demand.devices) {
-    return Step({.claim = place.claim, .request = place.request + 1});
+    return Next(place);
   }
   const auto left = kResultsMax - static_cast<std::int64_t>(attempt_.ResultsOf(place.claim));
   if (demand.devices - place.device > left) return Found::kLimit;
@@ -135,7 +177,10 @@ Found Search::TakeOne(Place place) {
   const RequestPlan& plan = problem_.plans[place.plan];
   std::optional<StateKey> state;
   if (kinds_ != nullptr) {
-    if (bounds_ != nullptr && !bounds_->MayComplete(place)) return Found::kNo;
+    if (bounds_ != nullptr) {
+      effort_ += kCountingEffort;
+      if (!bounds_->MayComplete(place)) return Found::kNo;
+    }
     state = kinds_->SearchKey(place);
     if (dead_.contains(*state)) return Found::kNo;
   }

@@ -20,8 +20,17 @@ enum class Found : std::uint8_t { kNo, kYes, kLimit, kError, kRestart, kWork };
 // The chosen alternative by request, counted over all claims; -1 for requests without alternatives.
 using Alternatives = std::pmr::vector<int>;
 
+// Whose turn it is in the search.
+struct Turn {
+  std::uint32_t claim = 0;
+  std::uint32_t request = 0;
+};
+// The order in which requests are looked at.
+using Order = std::vector<Turn>;
+
 // A place in the search: the next device of a request.
 struct Place {
+  std::uint32_t turn = 0;  // in the order; what follows is of that turn
   std::uint32_t claim = 0;
   std::uint32_t request = 0;
   std::int64_t device = 0;  // of the request, from 0
@@ -37,7 +46,8 @@ struct Place {
 // apart only one is tried at each place (Kinds); states that are known to lead nowhere are
 // remembered by what matters about them; and counting (Bounds) ends branches that can neither be
 // completed nor reach a device that ends the attempt with an error, since upstream reports the
-// error it meets first.
+// error it meets first. Before that it looks whether there is a solution at all, in the order that
+// shows soonest that there is none: what is scarce first.
 class Search {
  public:
   // Refers to `demands`.
@@ -53,11 +63,15 @@ class Search {
   void FixAlternatives(const Alternatives& alternatives) { fixed_ = &alternatives; }
   [[nodiscard]] std::uint64_t work() const { return work_; }
   [[nodiscard]] const Demands& demands() const { return demands_; }
+  [[nodiscard]] const Order& order() const { return order_; }
   // Whether counting alone showed that there is no solution.
   [[nodiscard]] bool decided_by_counting() const { return counted_; }
 
  private:
   Found Step(Place place);
+  Found Next(const Place& place);
+  // Whether some order shows that there is no solution, before a device that ends the attempt.
+  bool ShownImpossible(const Place& place);
   Found EachAlternative(Place place);
   Found TakeAll(Place place);
   Found TakeOne(Place place);
@@ -69,8 +83,11 @@ class Search {
   const Demands& demands_;
   Alternatives alternatives_;
   const Alternatives* fixed_ = nullptr;
+  Order order_;
   std::uint64_t work_ = 0;
   std::uint64_t plain_max_ = 0;
+  std::uint64_t effort_ = 0;      // steps, counting included
+  std::uint64_t effort_max_ = 0;  // once pruning
   bool counted_ = false;
   std::unique_ptr<Kinds> kinds_;    // once pruning
   std::unique_ptr<Bounds> bounds_;  // once pruning, unless failures forbid it
