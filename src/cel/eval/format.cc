@@ -116,7 +116,34 @@ std::optional<std::uint64_t> ParseUint(std::string_view text) {
   return value;
 }
 
+namespace {
+
+// Go's rule for `_` in numbers: between digits, or after the letter of a base (0x_1p4).
+bool UnderscoresFit(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  bool after_digit = hex;
+  bool after_underscore = false;
+  for (const char c : hex ? text.substr(2) : text) {
+    const bool letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (c == '_' && !after_digit) return false;
+    const bool digit = (c >= '0' && c <= '9') || (hex && letter);
+    if (after_underscore && c != '_' && !digit) return false;
+    after_underscore = c == '_';
+    after_digit = digit;
+  }
+  return !after_underscore;
+}
+
+}  // namespace
+
 std::optional<double> ParseDouble(std::string_view text) {
+  if (text.contains('_')) {
+    if (!UnderscoresFit(text)) return std::nullopt;
+    std::string plain(text);
+    std::erase(plain, '_');
+    return ParseDouble(plain);
+  }
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "cel/eval/go_pattern.h"
 #include "cel/eval/pattern_size.h"
 #include "cel/syntax/source.h"
 
@@ -140,7 +141,12 @@ std::unique_ptr<RE2> CompileRegex(std::string_view pattern, std::size_t* weight_
     return nullptr;
   }
   *weight_left -= size.weight;
-  auto compiled = std::make_unique<RE2>(Piece(pattern), kOptions);
+  const std::optional<std::string> translated = FromGoPattern(pattern);
+  if (!translated) {
+    *error = "error parsing regexp: invalid escape sequence: `\\C`";
+    return nullptr;
+  }
+  auto compiled = std::make_unique<RE2>(*translated, kOptions);
   if (compiled->ok()) return compiled;
   *error = GoError(*compiled);
   return nullptr;
