@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/emulated_gates.h"
+
 namespace drachma::api {
 namespace {
 
@@ -50,6 +52,31 @@ TEST(FeatureGates, ErrorsAreUpstreams) {
   EXPECT_EQ(ErrorOf("DRADeviceTaints=false"),
             "DRADeviceTaintRules is enabled, but depends on features that are disabled: "
             "[DRADeviceTaints]");
+}
+
+TEST(EmulatedGates, AreThoseOfTheVersion) {
+  const FeatureGates gates = EmulatedGates(35, "").value();
+  EXPECT_TRUE(gates.On(Gate::kDRAPrioritizedList));
+  EXPECT_FALSE(gates.On(Gate::kDRADeviceTaints));
+  EXPECT_FALSE(gates.On(Gate::kResourceHealthStatusMessage));
+}
+
+TEST(EmulatedGates, LocksAreThoseOfTheVersion) {
+  EXPECT_FALSE(EmulatedGates(36, "DRAPrioritizedList=false")->On(Gate::kDRAPrioritizedList));
+  EXPECT_EQ(EmulatedGates(36, "DRAAdminAccess=false").error().message,
+            "cannot set feature gate DRAAdminAccess to false, feature is locked to true");
+}
+
+TEST(EmulatedGates, DoNotHaveWhatCameLater) {
+  EXPECT_EQ(EmulatedGates(36, "DRADerivedAttributes=true").error().message,
+            "cannot set feature gate DRADerivedAttributes to true, feature is PreAlpha at emulated "
+            "version 1.36");
+}
+
+TEST(EmulatedGates, DefaultsOfEveryVersionKeepTheDependencies) {
+  for (int minor = kMinorMin; minor <= kMinorMax; ++minor) {
+    EXPECT_TRUE(EmulatedGates(minor, "")) << minor;
+  }
 }
 
 TEST(FeatureGates, AnErrorChangesNothing) {

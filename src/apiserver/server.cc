@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <optional>
 #include <utility>
@@ -32,13 +33,16 @@ namespace {
 
 constexpr Duration kShutdownGrace = std::chrono::seconds(5);
 
+// What a version allows is for who reads the flags to check: an emulated one has other locks.
 Result<api::FeatureGates> GatesOf(const std::map<std::string, bool>& wanted) {
-  std::string text;
-  for (const auto& [name, on] : wanted) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, on);
-  }
   api::FeatureGates gates;
-  if (!text.empty()) DRA_TRY(gates.Set(text));
+  for (const auto& [name, on] : wanted) {
+    const auto info = std::ranges::find(api::AllGates(), name, &api::GateInfo::name);
+    if (info == api::AllGates().end()) {
+      return Fail(Code::kBadRequest, "unrecognized feature gate: " + name);
+    }
+    gates.Set(info->gate, on);
+  }
   return gates;
 }
 

@@ -1,16 +1,31 @@
 #include "cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "api/emulated_gates.h"
 #include "api/features.h"
 
 namespace drachma::cli {
+namespace {
+
+// Of "1.36".
+Result<int> EmulatedMinorOf(const std::string& version) {
+  if (version.empty()) return api::kMinorMax;
+  for (int minor = api::kMinorMin; minor <= api::kMinorMax; ++minor) {
+    if (version == fmt::format("1.{}", minor)) return minor;
+  }
+  return BadInput(fmt::format("--emulated-version wants 1.{} to 1.{}, not {}", api::kMinorMin,
+                              api::kMinorMax, version));
+}
+
+}  // namespace
 
 Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments) {
   std::map<std::string, bool> gates;
-  if (arguments.feature_gates.empty()) return gates;
-  api::FeatureGates checked;
-  DRA_TRY(checked.Set(arguments.feature_gates));
+  DRA_ASSIGN(const int minor, EmulatedMinorOf(arguments.emulated_version));
+  DRA_ASSIGN(const api::FeatureGates checked, api::EmulatedGates(minor, arguments.feature_gates));
   const api::FeatureGates defaults;
   for (const api::GateInfo& info : api::AllGates()) {
     if (checked.On(info.gate) != defaults.On(info.gate)) {

@@ -13,9 +13,10 @@ namespace drachma::cli {
 
 // What the control plane's commands have in common.
 struct PlaneArguments {
-  std::string feature_gates;    // "A=true,B=false"
-  std::string selector_errors;  // "skip", "fail", "" for the command's default
-  std::string device_order;     // "best-fit", "first-fit", ""
+  std::string feature_gates;     // "A=true,B=false"
+  std::string emulated_version;  // "1.36"
+  std::string selector_errors;   // "skip", "fail", "" for the command's default
+  std::string device_order;      // "best-fit", "first-fit", ""
   std::uint64_t seed = 0;
 };
 

@@ -56,6 +56,10 @@ void AddFiles(CLI::App& command, std::vector<std::string>& files, bool required)
 void AddGates(CLI::App& command, PlaneArguments& plane) {
   command.add_option("--feature-gates", plane.feature_gates, "Upstream's gates: A=true,B=false")
       ->type_name("GATES");
+  command
+      .add_option("--emulated-version", plane.emulated_version,
+                  "Whose gates are the defaults: 1.34 to 1.37")
+      ->type_name("1.N");
   command.add_option("--seed", plane.seed, "Makes generated names and choices repeat")
       ->type_name("N");
 }
@@ -106,6 +110,10 @@ void AddUp(CLI::App& app, Run& run) {
       ->delimiter(',');
   command->add_option("--token-auth-file", arguments->token_auth_file, "Bearer tokens and users")
       ->type_name("FILE");
+  command
+      ->add_option("--runtime-config", arguments->runtime_config,
+                   "API versions to switch off: resource.k8s.io/v1beta1=false,api/alpha=false")
+      ->type_name("APIS");
   command
       ->add_option("--audit-log-path", arguments->audit_log_path,
                    "Record the requests to the API server there, a line of JSON each; - is the "
