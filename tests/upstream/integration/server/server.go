@@ -74,9 +74,7 @@ func StartTestServer(_ any, _ *Options, flags []string, _ *EtcdOptions) (*TestSe
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	args := []string{"up", "--roles=apiserver", "--ephemeral", "--listen=127.0.0.1:0", "--kubeconfig=" + kubeconfig}
-	if gates := featureGates(); gates != "" {
-		args = append(args, "--feature-gates="+gates)
-	}
+	args = append(args, gateFlags()...)
 	for _, flag := range flags {
 		// All versions are served unless one is switched off.
 		if !strings.HasPrefix(flag, "--runtime-config=") || strings.Contains(flag, "=false") {
@@ -147,17 +145,32 @@ func whenReady(kubeconfig string, exited <-chan struct{}) (*rest.Config, error) 
 	return nil, fmt.Errorf("the API server was not ready after %s", readyTimeout)
 }
 
-// featureGates are the gates of this process, as far as the server knows them and they differ from what
-// they are without a test.
-func featureGates() string {
-	var entries []string
-	for feature := range utilfeature.DefaultMutableFeatureGate.GetAll() {
-		if on := utilfeature.DefaultFeatureGate.Enabled(feature); known(feature) && on != byDefault[feature] {
+// gateFlags say what the gates of this process are, as far as the server knows them and they differ from
+// what they are without a test; and the older version that the process emulates, if it does.
+func gateFlags() []string {
+	var flags, entries []string
+	gates := utilfeature.DefaultMutableFeatureGate
+	if version := emulated(); version != versionByDefault {
+		flags = append(flags, "--emulated-version="+version)
+	}
+	for feature := range gates.GetAll() {
+		if on := gates.Enabled(feature); known(feature) && (on != byDefault[feature] || flags != nil) {
 			entries = append(entries, fmt.Sprintf("%s=%t", feature, on))
 		}
 	}
+	if entries == nil {
+		return flags
+	}
 	sort.Strings(entries)
-	return strings.Join(entries, ",")
+	return append(flags, "--feature-gates="+strings.Join(entries, ","))
+}
+
+// The version that the program emulates without a test: its own.
+var versionByDefault = emulated()
+
+func emulated() string {
+	version := utilfeature.DefaultMutableFeatureGate.EmulationVersion()
+	return fmt.Sprintf("%d.%d", version.Major(), version.Minor())
 }
 
 // byDefault is what every gate was when the program started.
