@@ -37,9 +37,9 @@ trap finish EXIT
 
 # start USERS: the API server with simulated nodes, then upstream's components. USERS is `admin`, or
 # `own`: each component as the user that upstream's roles are made for, the controllers as service
-# accounts.
+# accounts, and the store on disk.
 start() {
-  local log="$work/$1" flags=() manager=$KUBECONFIG scheduler=$KUBECONFIG url
+  local log="$work/$1" flags=() store=(--ephemeral) manager=$KUBECONFIG scheduler=$KUBECONFIG url
   mkdir -p "$log"
   cat >"$log/tokens.csv" <<'TOKENS'
 manager-token,system:kube-controller-manager,manager
@@ -49,7 +49,8 @@ TOKENS
     reference "$log"
     return
   fi
-  "$drachma" up --roles=apiserver,nodes --ephemeral --listen 127.0.0.1:0 --kubeconfig "$KUBECONFIG" \
+  [ "$1" = own ] && store=(--data-dir "$log/data")
+  "$drachma" up --roles=apiserver,nodes "${store[@]}" --listen 127.0.0.1:0 --kubeconfig "$KUBECONFIG" \
     --fleet default --token-auth-file "$log/tokens.csv" --audit-log-path "$log/audit.log" \
     >"$log/up.log" 2>&1 &
   server=$!
