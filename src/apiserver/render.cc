@@ -8,6 +8,7 @@
 #include "apiserver/objects.h"
 #include "apiserver/printers.h"
 #include "json/json.h"
+#include "json/part.h"
 #include "json/yaml.h"
 
 namespace drachma::apiserver {
@@ -35,33 +36,59 @@ void AppendItem(const std::string& text, std::string_view prefix, std::string& o
   }
 }
 
-Result<std::string> ListText(const Answer& answer) {
+// A list in pieces, so that a long one needs no memory in one block and nothing is copied when it
+// grows.
+constexpr std::size_t kPieceBytes = 128 * 1024;
+
+class Pieces {
+ public:
+  explicit Pieces(std::string begin) : text_(std::move(begin)) {}
+
+  // Where the next item goes, a comma between two of them.
+  std::string& Next() {
+    if (text_.size() >= kPieceBytes) {
+      pieces_.push_back(net::Share(std::exchange(text_, {})));
+      text_.reserve(kPieceBytes + kPieceBytes / 8);
+    }
+    if (!std::exchange(first_, false)) text_ += ',';
+    return text_;
+  }
+  std::vector<net::SharedBytes> Finish(std::string_view end) {
+    text_ += end;
+    pieces_.push_back(net::Share(std::move(text_)));
+    return std::move(pieces_);
+  }
+
+ private:
+  std::vector<net::SharedBytes> pieces_;
+  std::string text_;
+  bool first_ = true;
+};
+
+Result<std::vector<net::SharedBytes>> ListText(const Answer& answer) {
   const Kind& kind = *answer.kind;
   const Answer::List& list = *answer.list;
   const std::string api_version = kind.ApiVersion(answer.version);
   const std::string prefix =
       fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", kind.info().kind, api_version);
-  std::string text = fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)",
-                                 kind.info().list_kind, api_version, json::Write(ListMetaOf(list)));
+  Pieces pieces(fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)",
+                            kind.info().list_kind, api_version, json::Write(ListMetaOf(list))));
   const bool stored = kind.storage_api_version() == api_version;
-  bool first = true;
   for (const store::RecordPtr& record : list.records) {
-    if (!std::exchange(first, false)) text += ',';
     if (stored) {
-      AppendItem(*record->Json(), prefix, text);
+      AppendItem(*record->Json(), prefix, pieces.Next());
       continue;
     }
-    DRA_ASSIGN(const json::Value item, kind.Convert(record->Object(), api_version));
-    AppendItem(json::Write(item), prefix, text);
+    DRA_ASSIGN(const json::Value item, kind.Convert(record->ObjectOnce(), api_version));
+    AppendItem(json::Write(item), prefix, pieces.Next());
   }
-  text += "]}\n";
-  return text;
+  return pieces.Finish("]}\n");
 }
 
 json::Value PartialList(const Answer& answer, std::string_view meta_version) {
   json::Value items = json::Value::Array();
   for (const store::RecordPtr& record : answer.list->records) {
-    items.Append(PartialMetadataOf(record->Object(), meta_version));
+    items.Append(PartialMetadataOf(record->ObjectOnce(), meta_version));
   }
   return json::Value::Object({{"kind", "PartialObjectMetadataList"},
                               {"apiVersion", MetaApiVersion(meta_version)},
@@ -84,6 +111,49 @@ json::Value Table(const Answer& answer, const Rendering& rendering) {
   }
   return TableOf(*answer.kind, answer.version, std::move(rows), std::move(meta),
                  rendering.accepted.meta_version, Columns::kYes);
+}
+
+// The object for the cells of a built-in kind, which never show managed fields: half of the text
+// need not be read.
+json::Value ObjectForCells(const store::Record& record) {
+  const std::shared_ptr<const std::string> text = record.TextIfMade();
+  if (text == nullptr) return record.ObjectOnce();
+  const std::string_view managed = json::FindText(*text, "metadata.managedFields");
+  if (managed.empty()) return record.ObjectOnce();
+  const auto begin = static_cast<std::size_t>(managed.data() - text->data());
+  std::string rest = text->substr(0, begin);
+  rest += "null";
+  rest.append(*text, begin + managed.size());
+  Result<json::Value> read = json::Read(rest);
+  return read ? *std::move(read) : record.ObjectOnce();
+}
+
+// The Table of a list, row by row: the metadata of the objects goes from text to text.
+std::vector<net::SharedBytes> TableText(const Answer& answer, const Rendering& rendering) {
+  const Kind& kind = *answer.kind;
+  const std::string& meta_version = rendering.accepted.meta_version;
+  std::string begin = json::Write(
+      TableOf(kind, answer.version, {}, ListMetaOf(*answer.list), meta_version, Columns::kYes));
+  begin.resize(begin.size() - 2);  // before the end of the rows
+  Pieces pieces(std::move(begin));
+  Rendering bare = rendering;
+  if (rendering.include == IncludeObject::kMetadata) bare.include = IncludeObject::kNone;
+  const std::string object =
+      fmt::format(R"(,"object":{{"kind":"PartialObjectMetadata","apiVersion":"{}","metadata":)",
+                  MetaApiVersion(meta_version));
+  const bool short_object = rendering.include != IncludeObject::kObject &&
+                            api::FindResource(kind.group(), kind.plural()) != nullptr;
+  for (const store::RecordPtr& record : answer.list->records) {
+    std::string& text = pieces.Next();
+    const json::Value shown = short_object ? ObjectForCells(*record) : record->ObjectOnce();
+    json::WriteTo(RowOf(kind, answer.version, shown, bare), text);
+    if (rendering.include != IncludeObject::kMetadata) continue;
+    text.pop_back();  // the row goes on
+    text += object;
+    text += json::FindText(*record->Json(), "metadata");
+    text += "}}";
+  }
+  return pieces.Finish("]}\n");
 }
 
 // The Scale of a workload, which is no kind of its own (printers' printScale).
@@ -203,9 +273,10 @@ std::string Encode(const json::Value& value, const Accepted& accepted) {
 Result<std::vector<net::SharedBytes>> Render(const Answer& answer, const Rendering& rendering) {
   const bool object = answer.kind != nullptr && rendering.accepted.as == As::kObject &&
                       IsPlainJson(rendering.accepted);
-  if (object && answer.list) {
-    DRA_ASSIGN(std::string text, ListText(answer));
-    return std::vector{net::Share(std::move(text))};
+  if (object && answer.list) return ListText(answer);
+  if (answer.kind != nullptr && answer.list && rendering.accepted.as == As::kTable &&
+      IsPlainJson(rendering.accepted)) {
+    return TableText(answer, rendering);
   }
   if (object && answer.record != nullptr &&
       answer.kind->storage_api_version() == answer.kind->ApiVersion(answer.version)) {

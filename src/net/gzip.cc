@@ -11,6 +11,7 @@ namespace {
 
 // Adds 16 to zlib's window bits: the gzip format instead of zlib's own.
 constexpr int kGzipWindowBits = MAX_WBITS + 16;
+constexpr std::size_t kBlockBytes = 64 * 1024;
 
 Bytef* BytesOf(std::string_view text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
@@ -22,19 +23,26 @@ std::string Gzip(const std::vector<SharedBytes>& parts, int level) {
   z_stream stream{};
   DRA_CHECK(deflateInit2(&stream, level, Z_DEFLATED, kGzipWindowBits, /*memLevel=*/8,
                          Z_DEFAULT_STRATEGY) == Z_OK);
-  std::size_t total = 0;
-  for (const SharedBytes& part : parts) total += part->size();
   std::string out;
-  out.resize(deflateBound(&stream, total));
-  stream.next_out = BytesOf(out);
-  stream.avail_out = static_cast<uInt>(out.size());
+  std::vector<Bytef> block(kBlockBytes);
+  // Until all input is taken, and at the end until all is out.
+  const auto run = [&](int flush) {
+    int code = Z_OK;
+    do {
+      stream.next_out = block.data();
+      stream.avail_out = static_cast<uInt>(block.size());
+      code = deflate(&stream, flush);
+      DRA_CHECK(code != Z_STREAM_ERROR);
+      out.append(reinterpret_cast<const char*>(block.data()), block.size() - stream.avail_out);
+    } while (stream.avail_out == 0);
+    return code;
+  };
   for (const SharedBytes& part : parts) {
     stream.next_in = BytesOf(*part);
     stream.avail_in = static_cast<uInt>(part->size());
-    DRA_CHECK(part->empty() || deflate(&stream, Z_NO_FLUSH) == Z_OK);
+    run(Z_NO_FLUSH);
   }
-  DRA_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
+  DRA_CHECK(run(Z_FINISH) == Z_STREAM_END);
   deflateEnd(&stream);
   return out;
 }

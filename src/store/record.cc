@@ -98,6 +98,19 @@ std::shared_ptr<const std::string> Record::TextIfMade() const {
   return text_;
 }
 
+json::Value Record::ObjectOnce() const {
+  std::shared_ptr<const std::string> text;
+  {
+    const std::lock_guard lock(LockOf(this));
+    if (!object_.IsNull()) return object_;
+    text = text_;
+  }
+  if (text == nullptr) return TreeOfDeletion();
+  Result<json::Value> read = json::Read(*text);
+  DRA_CHECK(read.has_value());
+  return *std::move(read);
+}
+
 json::Value Record::Object() const {
   std::shared_ptr<const std::string> text;
   {
@@ -125,7 +138,9 @@ std::shared_ptr<const std::string> Record::Json() const {
     object = object_;
   }
   if (object.IsNull()) object = TreeOfDeletion();
-  auto text = std::make_shared<const std::string>(json::Write(object));
+  std::string written = json::Write(object);
+  written.shrink_to_fit();  // it stays for as long as the record
+  auto text = std::make_shared<const std::string>(std::move(written));
   {
     const std::lock_guard lock(LockOf(this));
     if (text_ != nullptr) return text_;

@@ -23,7 +23,7 @@ using Revision = std::int64_t;
 // somebody else holds the same tree: then it costs nothing.
 class Record : public std::enable_shared_from_this<Record> {
  public:
-  static constexpr std::size_t kWarmTreesMax = 2048;
+  static constexpr std::size_t kWarmTreesMax = 1024;
 
   // Either form. `object` already carries the record's revision in metadata.resourceVersion (see
   // StoreOptions::stamp), so that it can be shown as it is; `text` is compact JSON that is known
@@ -45,6 +45,8 @@ class Record : public std::enable_shared_from_this<Record> {
 
   // The object: a reference to the shared tree. Any thread.
   [[nodiscard]] json::Value Object() const;
+  // The same for a pass over many records: a tree that has to be made for it is not kept.
+  [[nodiscard]] json::Value ObjectOnce() const;
   // Its compact JSON, one text for all who hold it. Any thread.
   [[nodiscard]] std::shared_ptr<const std::string> Json() const;
   // The text, or null when nobody has asked for it yet. Any thread.
