@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "json/json.h"
+#include "json/part.h"
 
 using drachma::Result;
 namespace json = drachma::json;
@@ -19,6 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<json::Value> again = json::Read(written);
   DRA_CHECK(again.has_value());
   DRA_CHECK(*again == *value);
+  for (const json::Member& member : value->Members()) {
+    const bool plain = json::Write(member.key_value).size() == member.key().size() + 2 &&
+                       member.key().find('.') == std::string_view::npos && !member.key().empty();
+    if (plain) DRA_CHECK(json::FindText(written, member.key()) == json::Write(member.value));
+  }
   // Only -0.0 is written so that it reads as another number, the integer 0, as in Go.
   DRA_CHECK(json::Write(json::Read(json::Write(*again)).value()) == json::Write(*again));
   const Result<json::Value> pretty = json::Read(json::WritePretty(*value));

@@ -5,17 +5,24 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
 cmake --preset fuzz >/dev/null && cmake --build build/fuzz -j "$(nproc)" -- --quiet || exit 1
+# cel_upstream_fuzz compares with upstream's package, where Go is at hand.
+if command -v go >/dev/null &&
+  nice go build -C tests/upstream/cel -o "$PWD/build/fuzz/celgo-standin" ./cmd/celgo-standin; then
+  export CEL_UPSTREAM=$PWD/build/fuzz/celgo-standin
+fi
 mapfile -t fuzzers < <(find build/fuzz -type f -name '*_fuzz' -executable | sort)
 
 run_one() {
-  local fuzzer=$1 seconds=$2 name corpus work
+  local fuzzer=$1 seconds=$2 name corpus work words
   name=$(basename "$fuzzer")
   corpus=fuzz/corpus/$name
   work=$(mktemp -d)
   [ -d "$corpus" ] || corpus=""
+  words=""
+  [ ! -f "fuzz/dict/$name.dict" ] || words=-dict=fuzz/dict/$name.dict
   # shellcheck disable=SC2086
   if "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-    -artifact_prefix="$work/" "$work" $corpus >"$work/log" 2>&1; then
+    $words -artifact_prefix="$work/" "$work" $corpus >"$work/log" 2>&1; then
     echo "ok   $name: $(grep -o 'stat::number_of_executed_units: *[0-9]*' "$work/log" | grep -o '[0-9]*$') runs"
     rm -rf "$work"
   else
