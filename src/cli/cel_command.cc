@@ -48,6 +48,40 @@ std::vector<Candidate> DevicesOf(std::span<const json::Value> slices, std::ostre
   return candidates;
 }
 
+// What is usually meant by an expression that does not compile.
+struct CompileHint {
+  std::string_view expression;  // is part of the expression
+  std::string_view message;     // is part of the message
+  std::string_view hint;
+};
+constexpr auto kCompileHints = std::to_array<CompileHint>({
+    {"", "(kubernetes.Quantity, kubernetes.Quantity)",
+     "quantities are compared with a.isGreaterThan(b), a.isLessThan(b) or a.compareTo(b) >= 0"},
+    {"", "(kubernetes.Quantity, string)", "write quantity(\"10Gi\") for a quantity"},
+    {"", "(kubernetes.Quantity, int)", "write quantity(\"10\") for a quantity"},
+    {"", "applied to '(map(string, ",
+     "names stand under a domain: device.attributes[\"domain\"].name, "
+     "device.capacity[\"domain\"].name"},
+    {" = ", "token recognition error at: '= '", "values are compared with =="},
+    {" and ", "input 'and'", "parts are joined with &&"},
+    {" or ", "input 'or'", "parts are joined with ||"},
+    {"not ", "extraneous input", "a part is negated with !"},
+    {"[", "undeclared reference to",
+     "names of domains stand in quotes: device.attributes[\"a.example.com\"]"},
+    {"", "undefined field",
+     "a device has driver, attributes, capacity and allowMultipleAllocations"},
+});
+
+void WriteCompileError(const std::string& expression, const std::string& message,
+                       std::ostream& err) {
+  err << message << '\n';
+  for (const CompileHint& hint : kCompileHints) {
+    if (!expression.contains(hint.expression) || !message.contains(hint.message)) continue;
+    err << "hint: " << hint.hint << '\n';
+    return;
+  }
+}
+
 std::string_view ResultName(Verdict verdict) {
   switch (verdict) {
     case Verdict::kMatch:
@@ -106,7 +140,7 @@ int RunCel(const CelOptions& options, std::span<const json::Value> slices, std::
   }
   const auto program = selector::Compile(options.expression, options.compile);
   if (!program) {
-    err << program.error().message << '\n';
+    WriteCompileError(options.expression, program.error().message, err);
     return 1;
   }
   const std::vector<Candidate> candidates = DevicesOf(slices, err);

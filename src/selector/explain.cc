@@ -301,7 +301,10 @@ std::string Explanation::ToString() const {
     if (!text.empty()) text += "; ";
     text += part;
   };
-  if (reasons.empty() && !error.empty()) add(error);
+  // Also where the parts do not say what is wrong with the whole: no bool, too expensive.
+  const bool said = std::ranges::any_of(
+      reasons, [this](const Reason& reason) { return reason.text.contains(error); });
+  if (!said && !error.empty()) add(error);
   for (const Reason& reason : reasons) add(reason.text);
   for (const std::string& hint : hints) add(hint);
   return text;

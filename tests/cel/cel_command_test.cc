@@ -61,6 +61,27 @@ TEST(CelCommandTest, RefusesBadExpressions) {
   EXPECT_THAT(err, HasSubstr("undefined field 'nope'"));
 }
 
+TEST(CelCommandTest, HintsAtWhatIsMeant) {
+  std::string out;
+  std::string err;
+  RunOn(R"(device.capacity["gpu.example.com"].memory > quantity("1Gi"))", false, out, err);
+  EXPECT_THAT(err, HasSubstr("hint: quantities are compared with a.isGreaterThan(b)"));
+  RunOn(R"(device.driver == "a" and true)", false, out, err);
+  EXPECT_THAT(err, HasSubstr("hint: parts are joined with &&"));
+  RunOn(R"(device.driver = "a")", false, out, err);
+  EXPECT_THAT(err, HasSubstr("hint: values are compared with =="));
+  RunOn("device.attributes[gpu.example.com].model == 'a'", false, out, err);
+  EXPECT_THAT(err, HasSubstr("hint: names of domains stand in quotes"));
+}
+
+TEST(CelCommandTest, SaysWhatIsWrongWithTheWhole) {
+  std::string out;
+  std::string err;
+  RunOn(R"(device.attributes["gpu.example.com"].model)", false, out, err);
+  EXPECT_THAT(out, HasSubstr("CEL result of type string could not be converted to bool"));
+  EXPECT_THAT(out, HasSubstr(R"(model is "a100")"));
+}
+
 TEST(DebugCelTest, AnswersLineByLine) {
   std::istringstream in(
       "{\"op\":\"eval\",\"expr\":\"x + 1\",\"bindings\":{\"x\":{\"int\":\"1\"}},"
