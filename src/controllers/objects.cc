@@ -43,12 +43,14 @@ Value NewCondition(std::string_view type, bool status, std::string_view reason,
 Value WithCondition(const Value& list, Value condition) {
   Value result = list.IsArray() ? list : Value::Array();
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const Value& old = result.Items()[i];
-    if (old["type"].AsString() != condition["type"].AsString()) continue;
-    if (old["status"].AsString() == condition["status"].AsString()) {
-      condition.Set("lastTransitionTime", old["lastTransitionTime"]);
+    Value next = result.Items()[i];
+    if (next["type"].AsString() != condition["type"].AsString()) continue;
+    if (next["status"].AsString() == condition["status"].AsString()) {
+      condition.Set("lastTransitionTime", next["lastTransitionTime"]);
     }
-    result.EditItem(i) = std::move(condition);
+    // Fields of others stay, so that saying the same again changes nothing.
+    for (const json::Member& field : condition.Members()) next.Set(field.key(), field.value);
+    result.EditItem(i) = std::move(next);
     return result;
   }
   result.Append(std::move(condition));
