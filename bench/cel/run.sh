@@ -10,4 +10,4 @@ trap 'rm -rf "$work"' EXIT
 cd "$root/tests/upstream/cel"
 nice go build -o "$work/celbench" ./cmd/celbench
 "$work/celbench" -engine "${CEL_ENGINE:-$drachma debug cel}" \
-  -expressions "$root/tests/cel/selectors.txt" -iterations "${2:-2000}" | tail -n 2
+  -expressions "$root/tests/cel/selectors.txt" -iterations "${2:-2000}" | tail -n 3
