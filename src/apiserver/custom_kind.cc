@@ -11,6 +11,7 @@
 #include "apiserver/custom_shape.h"
 #include "apiserver/human.h"
 #include "apiserver/printers.h"
+#include "apiserver/schema_rules.h"
 #include "apiserver/structural_schema.h"
 #include "validation/object_meta.h"
 
@@ -29,6 +30,7 @@ struct CustomColumn {
 // A served version of the definition.
 struct CustomVersion {
   std::shared_ptr<const StructuralSchema> schema;
+  std::shared_ptr<const SchemaRules> rules;  // null when it has none
   std::vector<CustomColumn> columns;
   bool has_status = false;
   std::optional<ScalePaths> scale;
@@ -175,6 +177,7 @@ Result<std::optional<ScalePaths>> ReadScale(const Value& scale) {
 Result<CustomVersion> ReadVersion(const Value& version, CustomInfo& info) {
   CustomVersion read;
   DRA_ASSIGN(read.schema, StructuralSchema::Parse(version["schema"]["openAPIV3Schema"]));
+  read.rules = SchemaRules::Parse(read.schema->json());
   DRA_ASSIGN(read.columns, ReadColumns(version["additionalPrinterColumns"], info));
   read.has_status = version["subresources"].Has("status");
   DRA_ASSIGN(read.scale, ReadScale(version["subresources"]["scale"]));
@@ -336,13 +339,13 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
   Status BeforeCreate(const validation::Context& context, Value& object,
                       std::vector<std::string>* warnings) const override {
     DRA_TRY(validation::BeforeCreate(StrategyFor(context.subresource), context, object, warnings));
-    return CheckSchema(context, object);
+    return CheckSchema(context, object, nullptr);
   }
   Status BeforeUpdate(const validation::Context& context, Value& object, const Value& old,
                       std::vector<std::string>* warnings) const override {
     DRA_TRY(
         validation::BeforeUpdate(StrategyFor(context.subresource), context, object, old, warnings));
-    return CheckSchema(context, object);
+    return CheckSchema(context, object, old);
   }
 
   Value Cells(const Value& object, std::string_view version, Time now) const override {
@@ -380,8 +383,11 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
     const auto found = strategies_.find(subresource);
     return found == strategies_.end() ? strategies_.begin()->second : found->second;
   }
-  [[nodiscard]] Status CheckSchema(const validation::Context& context, const Value& object) const {
-    const validation::ErrorList errors = VersionOf(context.version).schema->Validate(object);
+  [[nodiscard]] Status CheckSchema(const validation::Context& context, const Value& object,
+                                   const Value& old) const {
+    const CustomVersion& version = VersionOf(context.version);
+    validation::ErrorList errors = version.schema->Validate(object);
+    AddRuleErrors(version.rules.get(), object, old, errors);
     if (errors.empty()) return {};
     return std::unexpected(validation::InvalidObject(
         info_.group, info_.kind, object["metadata"]["name"].AsString(), errors));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "apiserver/definition_rules.h"
+#include "apiserver/schema_rules.h"
 #include "apiserver/structural_schema.h"
 
 namespace drachma::apiserver {
@@ -419,6 +420,18 @@ class OpenApiRules {
   ErrorList errors_;
 };
 
+// Rules are looked at when all else is good: they are checked against the types of the schema.
+// REQUIRES: the schema was found to be not too deep.
+void CheckAllRules(const Value& schema, bool root, const std::string& path, ErrorList& errors) {
+  if (!schema.IsObject()) return;
+  validation::Append(errors, RuleFaults(schema, root, path));
+  CheckAllRules(schema["additionalProperties"], false, Child(path, "additionalProperties"), errors);
+  for (const json::Member& property : schema["properties"].Members()) {
+    CheckAllRules(property.value, false, Key(Child(path, "properties"), property.key()), errors);
+  }
+  CheckAllRules(schema["items"], false, Child(path, "items"), errors);
+}
+
 }  // namespace
 
 ErrorList SchemaFaults(const Value& schema, std::string_view path) {
@@ -432,6 +445,7 @@ ErrorList SchemaFaults(const Value& schema, std::string_view path) {
   OpenApiRules open_api;
   open_api.Check(schema, std::string(path));
   validation::Append(errors, open_api.Take());
+  if (errors.empty()) CheckAllRules(schema, true, std::string(path), errors);
   return errors;
 }
 

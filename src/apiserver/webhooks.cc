@@ -9,6 +9,7 @@
 
 #include "api/conversion.h"
 #include "apiserver/status.h"
+#include "apiserver/webhook_conditions.h"
 #include "base/log.h"
 #include "json/json.h"
 #include "net/signing.h"
@@ -106,7 +107,7 @@ void Webhooks::Stop() { clients_.clear(); }
 
 Result<std::optional<WebhookInvocation>> Webhooks::Match(const Value& hook,
                                                          const AdmissionRequest& request) const {
-  return MatchWebhook(
+  Result<std::optional<WebhookInvocation>> invocation = MatchWebhook(
       hook, request, core_,
       [this](std::string_view group, std::string_view version, std::string_view resource) {
         std::vector<ResourceKind> others;
@@ -120,6 +121,22 @@ Result<std::optional<WebhookInvocation>> Webhooks::Match(const Value& hook,
         if (auto events = OtherEvents(group, resource)) others.push_back(std::move(*events));
         return others;
       });
+  if (!invocation || !*invocation || hook["matchConditions"].empty()) return invocation;
+  DRA_ASSIGN(const bool holds, ConditionsHold(**invocation, request));
+  if (!holds) return std::nullopt;
+  return invocation;
+}
+
+Result<bool> Webhooks::ConditionsHold(const WebhookInvocation& invocation,
+                                      const AdmissionRequest& request) const {
+  DRA_ASSIGN(const Value object, InForm(request.object, invocation.as, request));
+  DRA_ASSIGN(const Value old_object, InForm(request.old_object, invocation.as, request));
+  DRA_ASSIGN(const Value review,
+             MakeAdmissionReview(invocation, request, std::string(), object, old_object));
+  Result<bool> holds = MatchConditionsHold(invocation.hook, review["request"]);
+  if (holds) return holds;
+  return std::unexpected(
+      ForbiddenError(request.group, request.resource, request.name, holds.error().message));
 }
 
 Result<Value> Webhooks::InForm(const Value& object, const ResourceKind& form,

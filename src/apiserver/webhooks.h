@@ -59,6 +59,8 @@ class Webhooks final : public AsyncAdmission {
   [[nodiscard]] std::vector<json::Value> Hooks(Phase phase) const;
   [[nodiscard]] Result<std::optional<WebhookInvocation>> Match(
       const json::Value& hook, const AdmissionRequest& request) const;
+  [[nodiscard]] Result<bool> ConditionsHold(const WebhookInvocation& invocation,
+                                            const AdmissionRequest& request) const;
   [[nodiscard]] Result<json::Value> InForm(const json::Value& object, const ResourceKind& form,
                                            const AdmissionRequest& request) const;
   [[nodiscard]] Result<Target> TargetOf(const json::Value& hook) const;

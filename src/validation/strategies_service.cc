@@ -277,6 +277,27 @@ ErrorList ValidateServiceUpdate(const Context&, const Value& service, const Valu
   return errors;
 }
 
+std::vector<std::string> WarnOfService(const Context&, const Value& service) {
+  const Value& spec = service["spec"];
+  if (spec["clusterIP"].AsString() != "None") return {};
+  std::vector<std::string> warnings;
+  if (!spec["loadBalancerIP"].AsString().empty()) {
+    warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+  }
+  if (!spec["externalIPs"].empty()) {
+    warnings.emplace_back("spec.externalIPs is ignored for headless services");
+  }
+  if (spec["sessionAffinity"].AsString() == "ClientIP") {
+    warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+  }
+  return warnings;
+}
+
+std::vector<std::string> WarnOfServiceUpdate(const Context& context, const Value& service,
+                                             const Value&) {
+  return WarnOfService(context, service);
+}
+
 constexpr Strategy kRows[] = {
     {.kind = "Service",
      .allow_create_on_update = Rule::kYes,
@@ -284,6 +305,8 @@ constexpr Strategy kRows[] = {
      .prepare_update = PrepareServiceUpdate,
      .validate_create = ValidateService,
      .validate_update = ValidateServiceUpdate,
+     .warn_create = WarnOfService,
+     .warn_update = WarnOfServiceUpdate,
      .reset_fields = kStatus},
     {.kind = "Service",
      .subresource = kStatus,
