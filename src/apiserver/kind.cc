@@ -61,6 +61,17 @@ class BuiltInVersions final : public KindVersions {
     return api::Convert(object, api_version).value_or(object);
   }
 
+  json::Value Nothing(std::string_view api_version) const override {
+    const api::TypeInfo* type = api::FindTypeOfKind(api_version, info_.kind);
+    json::Value nothing = json::Value::Object();
+    if (type == nullptr) return nothing;
+    auto decoded = api::Decode(nothing, *type, api::StrictFields::kIgnore, {});
+    if (decoded) nothing = std::move(decoded->value);
+    nothing.Set("apiVersion", api_version);
+    nothing.Set("kind", info_.kind);
+    return nothing;
+  }
+
  private:
   const api::KindInfo& info_;
 };

@@ -245,8 +245,7 @@ json::Value TrackUpdate(const json::Value& live, const json::Value& object, cons
   Managers managers = StartingManagers(live, object, write);
   if (managers.empty() && live.IsObject()) return nullptr;
   if (!versions.ShapeOf(write.api_version)) return Encode(std::move(managers));
-  static const json::Value kNothing = json::Value::Object();
-  FollowChanges(live.IsObject() ? WithoutManagedFields(live) : kNothing,
+  FollowChanges(live.IsObject() ? WithoutManagedFields(live) : versions.Nothing(write.api_version),
                 WithoutManagedFields(object), write, ManagerName(write), versions, managers);
   CapUpdateManagers(managers);
   return Encode(std::move(managers));
@@ -384,7 +383,8 @@ Result<Applied> Apply(const json::Value& live, const json::Value& config, const 
   const json::Value base = WithoutManagedFields(live);
   if (managers.empty()) {
     // Somebody wrote these fields before anybody applied: nobody may take them unasked.
-    FollowChanges(json::Value::Object(), base, write, kBeforeFirstApply, versions, managers);
+    FollowChanges(versions.Nothing(write.api_version), base, write, kBeforeFirstApply, versions,
+                  managers);
   }
 
   DRA_ASSIGN(json::Value merged, MergeConfig(base, config, shape));

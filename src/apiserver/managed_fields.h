@@ -25,6 +25,11 @@ class KindVersions {
   // The object in another version. REQUIRES: ShapeOf(api_version) has a value.
   [[nodiscard]] virtual json::Value Convert(const json::Value& object,
                                             std::string_view api_version) const = 0;
+  // The object that nobody has written anything into yet. Fields that it has already, because Go
+  // writes them even when they are zero ("spec": {}), have no owner.
+  [[nodiscard]] virtual json::Value Nothing(std::string_view /*api_version*/) const {
+    return json::Value::Object();
+  }
 };
 
 // Who writes, and how it shall be recorded.
