@@ -176,6 +176,11 @@ void Core::Dispatch(ApiRequest request, const KindPtr& kind, Done done) {
   }
   switch (call.verb) {
     case client::Verb::kGet: {
+      const Result<store::Revision> wanted = ParseResourceVersion(call.resource_version);
+      if (!wanted) return done(std::unexpected(wanted.error()));
+      if (*wanted > store_.Current()) {
+        return done(std::unexpected(TooLargeResourceVersion(*wanted, store_.Current())));
+      }
       Result<store::RecordPtr> record = Find(*kind, call.ns, call.name);
       if (!record) return done(std::unexpected(std::move(record.error())));
       return done(Answer{.kind = kind, .version = call.resource.version, .record = *record});

@@ -5,6 +5,7 @@
 
 #include "apiserver/codec.h"
 #include "apiserver/core.h"
+#include "apiserver/list.h"
 #include "apiserver/status.h"
 #include "apiserver/transforms.h"
 
@@ -80,7 +81,13 @@ void Core::Update(ApiRequest request, const KindPtr& kind, Done done) {
 void Core::Patch(ApiRequest request, const KindPtr& kind, Done done) {
   auto job = std::make_shared<WriteJob>();
   Result<ParsedBody> patch = ParsePatch(request);
-  if (!patch) return done(std::unexpected(std::move(patch.error())));
+  if (!patch) {
+    // The patch is looked at when the object is there.
+    const bool missing = request.call.patch != client::PatchType::kApply &&
+                         store_.Head(kind->KeyOf(request.call.ns, request.call.name)) == nullptr;
+    if (!missing) return done(std::unexpected(std::move(patch.error())));
+    return done(std::unexpected(NotFoundError(kind->group(), kind->plural(), request.call.name)));
+  }
   job->kind = kind;
   job->subresource = request.call.subresource;
   job->ns = request.call.ns;
@@ -255,7 +262,9 @@ void Core::Checked(const WriteJobPtr& job) {
       return;
     }
   } else {
-    if (!object["metadata"]["resourceVersion"].AsString().empty()) {
+    // What is no number is no version either, and not looked at (etcd3's store.Create).
+    const std::string version(object["metadata"]["resourceVersion"].AsString());
+    if (ParseResourceVersion(version).value_or(0) != 0) {
       return job->done(
           Fail(Code::kUnknown, "resourceVersion should not be set on objects to be created"));
     }

@@ -16,6 +16,7 @@
 #include "apiserver/negotiate.h"
 #include "apiserver/render.h"
 #include "apiserver/status.h"
+#include "apiserver/warnings.h"
 #include "json/json.h"
 
 namespace drachma::apiserver {
@@ -65,16 +66,6 @@ HttpResponse ErrorResponse(const Error& error) {
   return response;
 }
 
-// A Warning header's text in quotes (RFC 7234): 299 is "miscellaneous persistent warning".
-std::string WarningHeader(std::string_view text) {
-  std::string quoted = "299 - \"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return quoted + '"';
-}
-
 // Watches do not count as requests under way (upstream's long-running requests): a thousand clients
 // that watch again after a restart are not turned away.
 bool IsWatch(const HttpRequest& request) {
@@ -113,10 +104,10 @@ class Exchange {
 
   void Answer(HttpResponse response, const std::vector<std::string>& more_warnings = {}) {
     if (responder_ == nullptr) return;
-    for (const auto* list : {&std::as_const(*warnings), &more_warnings}) {
-      for (const std::string& warning : *list) {
-        response.headers.Add("Warning", WarningHeader(warning));
-      }
+    std::vector<std::string> texts = *warnings;
+    texts.insert(texts.end(), more_warnings.begin(), more_warnings.end());
+    for (std::string& header : WarningHeaders(texts)) {
+      response.headers.Add("Warning", std::move(header));
     }
     Record("ResponseComplete", response);
     std::size_t bytes = 0;
@@ -224,7 +215,10 @@ class Front final : public HttpFront {
       } else {
         error.message = message;
       }
-      return ErrorResponse(error);
+      // Some of these statuses have no error of their own.
+      json::Value told = StatusOf(error);
+      told.Set("code", status);
+      return JsonResponse(status, json::WritePretty(told, 2) + "\n");
     };
     DRA_ASSIGN(server_, net::HttpServer::Start(
                             std::move(server),
@@ -258,9 +252,9 @@ class Front final : public HttpFront {
       return responder->Respond(JsonResponse(200, json::WritePretty(Discovery::Version(), 2)));
     }
     const bool mutating = IsMutating(request.method);
-    const bool too_many = mutating ? metrics_.writes_in_flight >= options_.mutating_in_flight_max
-                                   : metrics_.reads_in_flight >= options_.requests_in_flight_max &&
-                                         !IsWatch(request);
+    const bool too_many =
+        mutating ? metrics_.writes_in_flight >= options_.mutating_in_flight_max
+                 : metrics_.reads_in_flight >= options_.requests_in_flight_max && !IsWatch(request);
     if (too_many) {
       ++metrics_.rejected;
       return responder->Respond(
@@ -391,6 +385,9 @@ class Front final : public HttpFront {
   void ServeResource(const ExchangePtr& exchange, User user, const RequestPath& path) {
     HttpRequest& http = exchange->request();
     const Query query = net::ParseQuery(http.query());
+    if (const Status timeout = CheckTimeout(query); !timeout) {
+      return exchange->Answer(timeout.error());
+    }
     Result<client::Verb> verb = VerbOf(http, path, query);
     ApiRequest request;
     request.user = std::move(user);
@@ -420,6 +417,11 @@ class Front final : public HttpFront {
     }
     request.error_warnings = exchange->warnings;
     if (Status read = ReadRequest(http, query, request); !read) {
+      // What does not exist takes no patch of any type.
+      const bool unknown = read.error().code == Code::kUnsupportedMediaType &&
+                           !path.subresource.empty() &&
+                           (*kind)->info().FindSubresource(path.subresource) == nullptr;
+      if (unknown) return exchange->Answer(NoSuchResourceError());
       return exchange->Answer(read.error());
     }
     Result<Accepted> accepted = Negotiate(http.headers.Get("Accept"), Transforms::kYes);
@@ -446,12 +448,11 @@ class Front final : public HttpFront {
 
   static Status ReadRequest(HttpRequest& http, const Query& query, ApiRequest& request) {
     request.content_type = MediaTypeOf(http.headers.Get("Content-Type"));
+    request.raw_body = std::move(http.body);
     if (request.call.verb == client::Verb::kPatch) {
       DRA_ASSIGN(request.call.patch, PatchTypeOf(request.content_type));
     }
-    DRA_TRY(ReadOptions(query, request));
-    request.raw_body = std::move(http.body);
-    return {};
+    return ReadOptions(query, request);
   }
 
   static void AnswerExchange(Exchange& exchange, Result<Answer> answer,

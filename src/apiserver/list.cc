@@ -46,11 +46,10 @@ Result<store::Revision> ParseResourceVersion(const std::string& text) {
   store::Revision revision = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
   if (error != std::errc() || end != text.data() + text.size() || revision < 0) {
-    return std::unexpected(validation::InvalidObject(
-        "", "", "",
-        {validation::Invalid(
-            "resourceVersion", validation::ShownText(text),
-            fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", text))}));
+    return Fail(Code::kUnknown,
+                fmt::format("resourceVersion: Invalid value: {}: strconv.ParseUint: parsing "
+                            "\"{}\": invalid syntax",
+                            validation::ShownText(text), text));
   }
   return revision;
 }
@@ -80,19 +79,36 @@ std::string EncodeToken(const ContinueToken& token) {
       json::Value::Object({{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", start}})));
 }
 
+// Where Go's decoder stops in text that is no base64url without padding.
+std::size_t FirstBadByte(std::string_view text) {
+  static constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const std::size_t bad = text.find_first_not_of(kAlphabet);
+  return bad != std::string_view::npos || text.empty() ? std::min(bad, text.size())
+                                                       : text.size() - 1;
+}
+
 Result<ContinueToken> DecodeToken(const std::string& text) {
   const Result<std::string> bytes = net::Base64UrlDecode(text);
-  const Result<json::Value> token =
-      bytes ? json::Read(*bytes) : Result<json::Value>(std::unexpected(bytes.error()));
-  if (!token) return BadInput(fmt::format("continue key is not valid: {}", token.error().message));
-  if ((*token)["v"].AsString() != "meta.k8s.io/v1") {
+  if (!bytes) {
     return BadInput(fmt::format(
-        "continue key is not valid: server does not recognize this encoded version \"{}\"",
-        (*token)["v"].AsString()));
+        "invalid continue token: continue key is not valid: illegal base64 data at input byte {}",
+        FirstBadByte(text)));
+  }
+  const Result<json::Value> token = json::Read(*bytes);
+  if (!token)
+    return BadInput(fmt::format("invalid continue token: continue key is not valid: {}",
+                                token.error().message));
+  if ((*token)["v"].AsString() != "meta.k8s.io/v1") {
+    return BadInput(
+        fmt::format("invalid continue token: continue key is not valid: server does not recognize "
+                    "this encoded version \"{}\"",
+                    (*token)["v"].AsString()));
   }
   std::string_view start = (*token)["start"].AsString();
   if (start.empty()) {
-    return BadInput("continue key is not valid: encoded start key must not be empty");
+    return BadInput(
+        "invalid continue token: continue key is not valid: encoded start key must not be empty");
   }
   start.remove_prefix(start.front() == '/');
   if (!start.empty() && start.back() == '\0') start.remove_suffix(1);
@@ -125,7 +141,9 @@ Result<store::ListOptions> StartOf(const store::Store& store, const Selection& s
     options.at = std::max<store::Revision>(token.revision, 0);
     return options;
   }
-  DRA_ASSIGN(const store::Revision wanted, ParseResourceVersion(call.resource_version));
+  const Result<store::Revision> parsed = ParseResourceVersion(call.resource_version);
+  if (!parsed) return BadInput("invalid resource version: " + parsed.error().message);
+  const store::Revision wanted = *parsed;
   if (wanted > store.Current()) {
     return std::unexpected(TooLargeResourceVersion(wanted, store.Current()));
   }

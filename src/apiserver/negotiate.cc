@@ -101,8 +101,17 @@ std::optional<Accepted> Serve(const Clause& clause, Transforms transforms) {
 
 Result<Accepted> Negotiate(std::string_view accept, Transforms transforms) {
   if (accept.empty()) return Accepted{};
-  for (const Clause& clause : Parse(accept)) {
+  bool known_type = false;
+  for (Clause& clause : Parse(accept)) {
     if (std::optional<Accepted> accepted = Serve(clause, transforms)) return *accepted;
+    clause.parameters.clear();
+    known_type = known_type || Serve(clause, transforms).has_value();
+  }
+  // The type is one of ours, but not in this form: upstream's handler finds out, not its router.
+  if (known_type) {
+    return Fail(Code::kNotAcceptable,
+                "only the following media types are accepted: application/json, "
+                "application/yaml, application/vnd.kubernetes.protobuf");
   }
   return Fail(Code::kNotAcceptable,
               "406: Not Acceptable\n\nAvailable representations: application/json, "

@@ -85,10 +85,12 @@ void CheckFieldManager(const std::string& manager, ErrorList& errors) {
     errors.push_back(validation::TooLong("fieldManager", kFieldManagerBytesMax));
   }
   // Upstream asks that every rune can be printed.
-  for (const unsigned char c : manager) {
+  for (std::size_t i = 0; i < manager.size(); ++i) {
+    const auto c = static_cast<unsigned char>(manager[i]);
     if (c < 0x20 || c == 0x7F) {
-      errors.push_back(validation::Invalid("fieldManager", validation::ShownText(manager),
-                                           "should only contain printable characters"));
+      errors.push_back(
+          validation::Invalid("fieldManager", validation::ShownText(manager),
+                              fmt::format("invalid character U+{:04X} (at position {})", c, i)));
       return;
     }
   }
