@@ -42,7 +42,8 @@ class Kind:
 
 # --- resource.k8s.io in the shape of v1
 
-OPAQUE = {'driver': 'gpu.example.com', 'parameters': {'apiVersion': 'gpu.example.com/v1', 'kind': 'Cfg', 'a': 1}}
+# Empty parameters read the same with and without the spaces of the request's JSON, which the server keeps until a patch.
+OPAQUE = {'driver': 'gpu.example.com', 'parameters': {}}
 CEL = {'cel': {'expression': 'device.driver == "gpu.example.com"'}}
 TOLERATIONS = [
     {'key': 'example.com/k', 'operator': 'Equal', 'value': 'v', 'effect': 'NoExecute', 'tolerationSeconds': 30},
