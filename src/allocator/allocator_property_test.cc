@@ -52,6 +52,7 @@ class Ledger {
     std::map<std::string, std::int64_t> memory;
     for (const auto& [claim, result] : held_) {
       for (const api::DeviceResult& device : result.results) {
+        if (device.admin_access) continue;  // holds nothing
         if (device.share_id) {
           memory[device.pool] += device.consumed_capacity.at("memory").Value();
           continue;
@@ -94,10 +95,16 @@ TEST_P(Interleaving, NeverGivesMoreThanThereIs) {
     const auto action = random.Below(10);
     if (action < 6) {
       const std::string name = "claim-" + std::to_string(step);
-      const Problem problem(
-          inventory,
-          {ClaimOf(name, "{\"requests\":[" + Request("r", 1 + static_cast<int>(random.Below(3))) +
-                             "]}")});
+      // Some look at devices with admin access, some ask for much of a shared device.
+      std::string more;
+      if (random.Below(8) == 0) more = R"(,"adminAccess":true)";
+      if (random.Below(4) == 0) {
+        more +=
+            R"(,"capacity":{"requests":{"memory":")" + std::to_string(1 + random.Below(5)) + "\"}}";
+      }
+      const int count = more.empty() ? 1 + static_cast<int>(random.Below(3)) : 1;
+      const Problem problem(inventory,
+                            {ClaimOf(name, "{\"requests\":[" + Request("r", count, more) + "]}")});
       const Outcome outcome = Allocate(problem, nodes[random.Below(kNodes)], {}, random);
       ASSERT_FALSE(std::holds_alternative<Failure>(outcome.value));
       if (outcome.fits()) {

@@ -96,6 +96,82 @@ TEST(Allocate, AnOverlayCanTake) {
   EXPECT_EQ(Text(host.Run(One(1), overlay)), "gpu-1");
 }
 
+// A pool over two nodes: counters in a slice of all nodes, partitions in a slice of each node.
+struct TwoNodes {
+  TwoNodes() {
+    const auto partitions = [](const std::string& name) {
+      return R"("devices":[{"name":")" + name + R"(-0","consumesCounters":[{"counterSet":"gpu",)" +
+             R"("counters":{"slices":{"value":"2"}}}]},{"name":")" + name +
+             R"(-1","consumesCounters":[{"counterSet":"gpu","counters":{"slices":{"value":"2"}}}]}])";
+    };
+    EXPECT_TRUE(inventory.SetClass(testing::ClassOf()));
+    EXPECT_TRUE(inventory.SetSlice(
+        SliceOf("counters", "", "pool",
+                R"("sharedCounters":[{"name":"gpu","counters":{"slices":{"value":"4"}}}])", 3)));
+    EXPECT_TRUE(inventory.SetSlice(SliceOf("n", "n", "pool", partitions("n"), 3)));
+    EXPECT_TRUE(inventory.SetSlice(SliceOf("m", "m", "pool", partitions("m"), 3)));
+    node = inventory.SetNode({.name = "n", .labels = {}, .declared_features = {}});
+  }
+  std::string Run(int count, const Overlay& overlay = {}) {
+    const Problem problem(inventory, {ClaimOf("claim", One(count))});
+    return Text(Allocate(problem, node, overlay, random));
+  }
+  static api::AllocationResult Holding(const std::string& device) {
+    return {.results = {
+                {.request = "r", .driver = "gpu.example.com", .pool = "pool", .device = device}}};
+  }
+
+  Inventory inventory{Options{}};
+  NodeIndex node = 0;
+  Random random{1};
+};
+
+TEST(Overlay, ADeviceOfAnotherNodeChargesTheCountersOfThePool) {
+  TwoNodes host;
+  Overlay overlay;
+  EXPECT_EQ(host.Run(2, overlay), "n-0 n-1");
+  overlay.Take(TwoNodes::Holding("m-0"));
+  EXPECT_EQ(host.Run(2, overlay), "misfit");
+  EXPECT_EQ(host.Run(1, overlay), "n-0");
+  overlay.Take(TwoNodes::Holding("m-1"));
+  EXPECT_EQ(host.Run(1, overlay), "misfit");
+}
+
+TEST(Overlay, AClaimOnAnotherNodeGivesTheCountersOfThePoolBack) {
+  TwoNodes host;
+  host.inventory.SetClaim("a", "ns/a", TwoNodes::Holding("m-1"));
+  EXPECT_EQ(host.Run(2), "misfit");
+  Overlay overlay;
+  overlay.Release("a");
+  EXPECT_EQ(host.Run(2, overlay), "n-0 n-1");
+  overlay.Take(TwoNodes::Holding("n-0"));
+  EXPECT_EQ(host.Run(1, overlay), "n-1");
+}
+
+// Amounts beyond 10^24 are sums like any other.
+TEST(Allocate, CountersAreExactAtAnySize) {
+  const std::string devices =
+      R"("devices":[)"
+      R"({"name":"a","consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1000000000000000000000000000001"}}}]},)"
+      R"({"name":"b","consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1000000000000000000000000000000"}}}]},)"
+      R"({"name":"c","consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1"}}}]}])";
+  const auto run = [&](const std::string& there) {
+    Inventory inventory{Options{}};
+    EXPECT_TRUE(inventory.SetClass(testing::ClassOf()));
+    EXPECT_TRUE(inventory.SetSlice(SliceOf(
+        "counters", "n", "pool",
+        R"("sharedCounters":[{"name":"s","counters":{"c":{"value":")" + there + R"("}}}])", 2)));
+    EXPECT_TRUE(inventory.SetSlice(SliceOf("devices", "n", "pool", devices, 2)));
+    const NodeIndex node = inventory.SetNode({.name = "n", .labels = {}, .declared_features = {}});
+    const Problem problem(inventory, {ClaimOf("claim", One(2))});
+    Random random(1);
+    return Text(Allocate(problem, node, {}, random));
+  };
+  EXPECT_EQ(run("2000000000000000000000000000001"), "a b");
+  EXPECT_EQ(run("2000000000000000000000000000000"), "a c");
+  EXPECT_EQ(run("1000000000000000000000000000001"), "b c");
+}
+
 // Upstream needs seconds for these, or gives up (k#131730). Here the steps are few.
 struct WorstCase {
   const char* name;
