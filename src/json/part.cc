@@ -51,33 +51,35 @@ const char* SkipValue(const char* at, const char* end) {
   return end;
 }
 
-// The text of one member's value; empty when there is none.
-std::string_view FindMember(std::string_view object, std::string_view name) {
-  const char* at = object.data();
-  const char* const end = at + object.size();
-  if (object.empty() || *at != '{') return {};
+// Where the value of a member begins, of the object that begins at `at`; null when there is none.
+const char* FindMember(const char* at, const char* end, std::string_view name) {
+  if (at == end || *at != '{') return nullptr;
   for (++at; at < end && *at == '"';) {
     const char* const key = at + 1;
     at = SkipString(at, end);
     const bool found = std::string_view(key, at - key - 1) == name;
-    if (at == end) return {};
-    const char* const value = at + 1;
-    at = SkipValue(value, end);
-    if (found) return {value, static_cast<std::size_t>(at - value)};
+    if (at == end) return nullptr;
+    ++at;  // the colon
+    if (found) return at;
+    at = SkipValue(at, end);
     if (at < end) ++at;  // the comma
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace
 
 std::string_view FindText(std::string_view text, std::string_view path) {
-  while (!path.empty() && !text.empty()) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (!path.empty()) {
     const std::size_t dot = path.find('.');
-    text = FindMember(text, path.substr(0, dot));
+    at = FindMember(at, end, path.substr(0, dot));
+    if (at == nullptr) return {};
     path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
   }
-  return text;
+  // Only of the value itself is the end looked for: what holds it may be long.
+  return {at, static_cast<std::size_t>(SkipValue(at, end) - at)};
 }
 
 Value ReadPart(std::string_view text, std::span<const std::string> paths) {
