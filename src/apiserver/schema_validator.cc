@@ -167,6 +167,7 @@ void SchemaValidator::CheckString(const Value& value, const Value& schema,
   const std::string_view format = schema["format"].AsString();
   if (!IsFormat(format, text)) {
     Bad(path, value, fmt::format("must be of type {}: \"{}\"", format, text));
+    errors_.back().type = validation::ErrorType::kTypeInvalid;
   }
 }
 
