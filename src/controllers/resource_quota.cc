@@ -82,7 +82,12 @@ ResourceQuotaController::ResourceQuotaController(Host& host)
 }
 
 void ResourceQuotaController::OnQuota(const Change& change) {
-  if (change.type == Change::Type::kDeleted) return;
+  const std::string key = client::KeyOf(change.object);
+  if (change.type == Change::Type::kDeleted) {
+    changed_.erase(key);
+    return;
+  }
+  changed_[key] = Now();
   const Value& spec = change.object["spec"];
   const bool same =
       !change.old_object.IsNull() && spec["hard"] == change.old_object["spec"]["hard"];
@@ -160,6 +165,14 @@ Work ResourceQuotaController::Sync(const std::string& key) {
   const bool dirty = !SameAmounts((*quota)["spec"]["hard"], status["hard"]) ||
                      !status["hard"].IsObject() || !status["used"].IsObject() ||
                      !SameAmounts(used, status["used"]);
+  if (dirty && status["used"].IsObject()) {
+    // What it was charged for last may not be in the copies yet.
+    const Duration left = changed_[key] + kSettle - Now();
+    if (left > Duration(0)) {
+      work.again = left;
+      return work;
+    }
+  }
   if (dirty) {
     Value next = *quota;
     next.Set("status",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,8 +19,9 @@ class ResourceQuotaController final : public Controller {
  public:
   // All quotas are counted again this often, whatever happens (--resource-quota-sync-period).
   static constexpr Duration kResync = std::chrono::minutes(5);
-  // A change is counted after this time: the copies of quotas and objects reach the controller one
-  // after the other, and a quota must not be found charged for an object that is not there yet.
+  // A change is counted after this time, and only while the quota stays as it is for so long: the
+  // copies of quotas and objects reach the controller one after the other, and what a quota was
+  // charged for must not be taken for gone because it is not here yet.
   static constexpr Duration kSettle = std::chrono::milliseconds(100);
 
   static std::unique_ptr<Controller> Make(Host& host) {
@@ -42,6 +44,7 @@ class ResourceQuotaController final : public Controller {
 
   Cache& quotas_;
   std::vector<Counted> counted_;
+  std::map<std::string, Time> changed_;  // quotas: when they were seen to change last
 };
 
 }  // namespace drachma::controllers
