@@ -100,6 +100,7 @@ std::optional<Change> ByShortage(const Shortage& shortage) {
     case Shortage::Kind::kDevices:
     case Shortage::Kind::kCounter:
     case Shortage::Kind::kCapacity:
+      if (shortage.needed <= shortage.available) return std::nullopt;  // counted in amounts
       return Change{.kind = Change::Kind::kFewerDevices,
                     .request = request,
                     .what = shortage.what,

@@ -6,9 +6,9 @@
 
 namespace drachma::allocator {
 
-// A smallest change that would make the claims fit, found by counting and then tried: the change
-// that is returned is one with which Allocate succeeds, except for kMoreDevices, which says what is
-// missing. Private to this folder.
+// A smallest change that would make the claims fit. Ends of claims (kReleaseClaims) are tried: with
+// them Allocate succeeds. The others are what counting shows to be missing at the request that
+// lacks most; they are not tried. Private to this folder.
 [[nodiscard]] std::optional<Change> SmallestChange(const Problem& problem, NodeIndex node,
                                                    const Overlay& overlay, const Misfit& misfit);
 

@@ -43,8 +43,11 @@ std::string TextOf(const RequestAccount& account) {
 std::string TextOf(const Shortage& shortage) {
   std::string who;
   for (const std::string& request : shortage.requests) who += (who.empty() ? "" : ", ") + request;
-  const std::string numbers = std::to_string(shortage.needed) + " needed together, " +
-                              std::to_string(shortage.available) + " possible";
+  const bool amounts = !shortage.needed_amount.empty();
+  const std::string numbers =
+      amounts ? shortage.needed_amount + " needed together, " + shortage.available_amount + " free"
+              : std::to_string(shortage.needed) + " needed together, " +
+                    std::to_string(shortage.available) + " possible";
   switch (shortage.kind) {
     case Shortage::Kind::kDevices:
       return who + ": " + numbers;

@@ -56,6 +56,10 @@ std::string Describe(const Shortage& shortage) {
       return fmt::format("{} together need {} devices, {} are there", who, shortage.needed,
                          shortage.available);
     case Shortage::Kind::kCounter:
+      if (!shortage.needed_amount.empty()) {
+        return fmt::format("{} together need {} of counter {}, {} is free", who,
+                           shortage.needed_amount, shortage.what, shortage.available_amount);
+      }
       return fmt::format("{}: counter {} is exhausted", who, shortage.what);
     case Shortage::Kind::kCapacity:
       return fmt::format("{}: capacity {} is exhausted", who, shortage.what);
