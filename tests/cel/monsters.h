@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,67 +47,72 @@ inline std::string Chain(int count, std::string_view first, std::string_view nex
 }
 
 // The pieces that a text of any length may repeat.
-inline constexpr auto kMonsterPieces = std::to_array<std::string_view>({"(",
-                                                                        "!",
-                                                                        "[",
-                                                                        "{",
-                                                                        "-",
-                                                                        "a.",
-                                                                        ".",
-                                                                        "a.a.",
-                                                                        "f(",
-                                                                        "!(",
-                                                                        "a[",
-                                                                        "[a,",
-                                                                        "{1:",
-                                                                        "a{b:",
-                                                                        "a?",
-                                                                        "a?b:",
-                                                                        "a&&",
-                                                                        "a||",
-                                                                        "1+",
-                                                                        "1<",
-                                                                        "1 in ",
-                                                                        "a.?b",
-                                                                        "a[?",
-                                                                        ")",
-                                                                        "]",
-                                                                        "}",
-                                                                        "'",
-                                                                        "\"",
-                                                                        "\"\"\"",
-                                                                        "`",
-                                                                        "\\",
-                                                                        "$",
-                                                                        "@",
-                                                                        "&",
-                                                                        "=",
-                                                                        "\"\\q\"||",
-                                                                        "a b ",
-                                                                        "r'",
-                                                                        "b\"",
-                                                                        "//\n",
-                                                                        "\n",
-                                                                        "ü",
-                                                                        "\xff",
-                                                                        "0x",
-                                                                        "1e",
-                                                                        "while||",
-                                                                        "has(1)||",
-                                                                        "[1].all(1,2)||",
-                                                                        "9",
-                                                                        "a.b().",
-                                                                        "[].map(x,",
-                                                                        "[1].exists(x,",
-                                                                        "cel.bind(x,1,",
-                                                                        "'%s'.format(["});
+inline constexpr std::string_view kMonsterPieces[] = {"{",
+                                                      "-",
+                                                      "a.",
+                                                      ".",
+                                                      "f(",
+                                                      "!(",
+                                                      "a[",
+                                                      "[a,",
+                                                      "{1:",
+                                                      "a{b:",
+                                                      "a?",
+                                                      "a?b:",
+                                                      "a&&",
+                                                      "a||",
+                                                      "1+",
+                                                      "1<",
+                                                      "1 in ",
+                                                      "a.?b",
+                                                      "a[?",
+                                                      ")",
+                                                      "]",
+                                                      "}",
+                                                      "'",
+                                                      "\"",
+                                                      "\"\"\"",
+                                                      "`",
+                                                      "\\",
+                                                      "$",
+                                                      "@",
+                                                      "&",
+                                                      "=",
+                                                      "\"\\q\"||",
+                                                      "a b ",
+                                                      "r'",
+                                                      "b\"",
+                                                      "//\n",
+                                                      "\n",
+                                                      "ü",
+                                                      "\xff",
+                                                      "0x",
+                                                      "1e",
+                                                      "while||",
+                                                      "has(1)||",
+                                                      "[1].all(1,2)||",
+                                                      "9",
+                                                      "a.b().",
+                                                      "[].map(x,",
+                                                      "[1].exists(x,",
+                                                      "cel.bind(x,1,",
+                                                      "'%s'.format(["};
 
-inline std::vector<Monster> Monsters() {
+// The plainest ones, for doors that only hand the text on.
+inline std::vector<Monster> PlainMonsters() {
   std::vector<Monster> all;
-  for (const std::string_view piece : kMonsterPieces) {
+  for (const std::string_view piece : {"(", "!", "[", "a.a."}) {
     const std::string name(piece);
     all.push_back({"1 MB of " + name, Repeat(piece, kMegabyte)});
     all.push_back({"10,240 bytes of " + name, Repeat(piece, kSelectorBytes)});
+  }
+  return all;
+}
+
+inline std::vector<Monster> Monsters() {
+  std::vector<Monster> all = PlainMonsters();
+  for (const std::string_view piece : kMonsterPieces) {
+    all.push_back({"10,240 bytes of " + std::string(piece), Repeat(piece, kSelectorBytes)});
   }
   const auto add = [&all](std::string name, std::string text) {
     all.push_back({std::move(name), std::move(text)});

@@ -248,6 +248,18 @@ const Zone* FindZone(const std::string& name) {
   return (zones[name] = std::move(zone)).get();
 }
 
+// In the words of Go's time.LoadLocation, which passes on what opening the file gave.
+std::string WhyNoZone(std::string_view name) {
+  if (name.contains('\0')) return "invalid argument";
+  std::error_code problem;
+  if (std::filesystem::is_directory(kZoneFolder + std::string(name), problem)) {
+    return "is a directory";
+  }
+  if (problem == std::errc::filename_too_long) return "file name too long";
+  if (problem == std::errc::not_a_directory) return "not a directory";
+  return "unknown time zone " + std::string(name);
+}
+
 std::optional<std::int64_t> Atoi(std::string_view text, std::string* error) {
   const std::optional<std::int64_t> value = ParseInt(text);
   if (!value) *error = "strconv.Atoi: parsing " + QuoteGo(text) + ": invalid syntax";
@@ -275,10 +287,7 @@ std::optional<std::int64_t> ZoneOffset(std::string_view zone, std::int64_t secon
   }
   const Zone* found = FindZone(std::string(zone));
   if (found == nullptr) {
-    std::error_code ignored;
-    *error = std::filesystem::is_directory(kZoneFolder + std::string(zone), ignored)
-                 ? "is a directory"
-                 : "unknown time zone " + std::string(zone);
+    *error = WhyNoZone(zone);
     return std::nullopt;
   }
   return OffsetIn(*found, seconds);
