@@ -27,6 +27,7 @@ type generator struct {
 	devices []Device // every device there is
 	sharing map[Device]bool
 	driver  []string
+	easy    bool // few things go wrong: most of such cases have a solution
 }
 
 func (g *generator) chance(percent int) bool { return g.Intn(100) < percent }
@@ -35,6 +36,7 @@ func pick[T any](g *generator, list ...T) T { return list[g.Intn(len(list))] }
 
 func generate(r *rand.Rand) *Request {
 	g := &generator{Rand: r, on: map[string]bool{}, sharing: map[Device]bool{}, driver: []string{"a.example.com", "b.example.com"}}
+	g.easy = g.chance(50)
 	g.features()
 	g.node()
 	for i := 0; i < 2; i++ {
@@ -54,6 +56,9 @@ func generate(r *rand.Rand) *Request {
 func (g *generator) features() {
 	g.req.Features = []string{}
 	mode := g.Intn(10)
+	if g.easy {
+		mode %= 6
+	}
 	for _, f := range allFeatures {
 		on := true
 		switch {
@@ -83,8 +88,12 @@ func selector(expression string) resourceapi.DeviceSelector {
 
 func (g *generator) expression() string {
 	d := pick(g, g.driver...)
-	switch n := g.Intn(100); {
-	case n < 34:
+	n := g.Intn(100)
+	if g.easy {
+		n = n * 88 / 100 // without those that may fail
+	}
+	switch {
+	case n < 34 || g.easy && g.chance(30):
 		return "true"
 	case n < 46:
 		return fmt.Sprintf("device.driver == '%s'", d)
@@ -113,6 +122,9 @@ func (g *generator) class(name string) *resourceapi.DeviceClass {
 	c := &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if g.chance(45) {
 		c.Spec.Selectors = append(c.Spec.Selectors, selector(g.expression()))
+	}
+	if g.chance(10) {
+		c.Spec.ExtendedResourceName = ptr.To("example.com/" + name)
 	}
 	for n := g.Intn(3); n > 0; n-- {
 		c.Spec.Config = append(c.Spec.Config, resourceapi.DeviceClassConfiguration{DeviceConfiguration: g.config(name)})
@@ -169,9 +181,9 @@ func (g *generator) pool(number int) {
 		default:
 			s.Spec.PerDeviceNodeSelection = ptr.To(true)
 		}
-		for n := 1 + g.Intn(5); n > 0; n-- {
+		for n := 1 + g.Intn(5) + pick(g, 0, 0, 0, 4); n > 0; n-- {
 			name := fmt.Sprintf("dev-%d", device)
-			if g.chance(2) && device > 0 {
+			if !g.easy && g.chance(2) && device > 0 {
 				name = fmt.Sprintf("dev-%d", device-1)
 			}
 			device++
@@ -188,7 +200,7 @@ func (g *generator) pool(number int) {
 		c.Spec.Devices, c.Spec.SkipNodeOperations = nil, nil
 		for n := 1 + g.Intn(2); n > 0; n-- {
 			c.Spec.SharedCounters = append(c.Spec.SharedCounters, resourceapi.CounterSet{Name: fmt.Sprintf("set-%d", n), Counters: map[string]resourceapi.Counter{
-				"memory": {Value: resource.MustParse(pick(g, "4", "8", "10Gi", "6500m", "20Gi"))}, "cores": {Value: *resource.NewQuantity(int64(1+g.Intn(6)), resource.DecimalSI)}}})
+				"memory": {Value: resource.MustParse(pick(g, "4", "8", "10Gi", "6500m", "20Gi", "2000000000000000000000000000003"))}, "cores": {Value: *resource.NewQuantity(int64(1+g.Intn(6)), resource.DecimalSI)}}})
 		}
 		if g.chance(50) {
 			c.Spec.NodeName, c.Spec.NodeSelector, c.Spec.PerDeviceNodeSelection = nil, nil, nil
@@ -199,6 +211,10 @@ func (g *generator) pool(number int) {
 		}
 		c.Spec.Pool.ResourceSliceCount = made[0].Spec.Pool.ResourceSliceCount
 		made = append(made, c)
+	}
+	if g.easy {
+		g.req.Slices = append(g.req.Slices, made...)
+		return
 	}
 	if g.chance(4) { // still being written
 		made = made[1:]
@@ -259,7 +275,7 @@ func (g *generator) device(driver, pool, name string, partitions, perDevice bool
 		d.Capacity["bandwidth"] = g.capacity(shared)
 	}
 	if partitions && g.chance(80) {
-		c := resourceapi.DeviceCounterConsumption{CounterSet: "set-1", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(pick(g, "1", "2", "4", "2Gi", "500m"))}}}
+		c := resourceapi.DeviceCounterConsumption{CounterSet: "set-1", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse(pick(g, "1", "2", "4", "2Gi", "500m", "1000000000000000000000000000001"))}}}
 		if g.chance(60) {
 			c.Counters["cores"] = resourceapi.Counter{Value: *resource.NewQuantity(int64(g.Intn(3)), resource.DecimalSI)}
 		}
@@ -270,6 +286,9 @@ func (g *generator) device(driver, pool, name string, partitions, perDevice bool
 			c.CompatibilityGroups = pick(g, []string{"c1"}, []string{"c2"}, []string{"c1", "c2"})
 		}
 		d.ConsumesCounters = append(d.ConsumesCounters, c)
+		if g.chance(15) { // of the other set too, which may not be there
+			d.ConsumesCounters = append(d.ConsumesCounters, resourceapi.DeviceCounterConsumption{CounterSet: "set-2", Counters: map[string]resourceapi.Counter{"cores": {Value: *resource.NewQuantity(1, resource.DecimalSI)}}})
+		}
 	}
 	if perDevice {
 		switch g.Intn(4) {
@@ -284,6 +303,9 @@ func (g *generator) device(driver, pool, name string, partitions, perDevice bool
 	if g.chance(12) {
 		d.Taints = append(d.Taints, resourceapi.DeviceTaint{Key: pick(g, "k1", "k2"), Value: pick(g, "", "v"), Effect: pick(g, resourceapi.DeviceTaintEffectNoSchedule, resourceapi.DeviceTaintEffectNoExecute, resourceapi.DeviceTaintEffectNone)})
 	}
+	if g.chance(5) { // of no concern to the allocator
+		d.NodeAllocatableResources = map[v1.ResourceName]resourceapi.NodeAllocatableResource{"cpu": {Mapping: &resourceapi.NodeAllocatableMapping{}}}
+	}
 	if g.chance(5) {
 		d.BindingConditions, d.BindingFailureConditions = []string{"ready"}, []string{"broken"}
 	}
@@ -294,11 +316,11 @@ func (g *generator) device(driver, pool, name string, partitions, perDevice bool
 }
 
 func quantities(g *generator) *resource.Quantity {
-	return ptr.To(resource.MustParse(pick(g, "1Gi", "2Gi", "3Gi", "4Gi", "500m", "1500m", "1", "2", "10", "12345678901234567890", "2.5Gi")))
+	return ptr.To(resource.MustParse(pick(g, "1Gi", "2Gi", "3Gi", "4Gi", "500m", "1500m", "1", "2", "10", "12345678901234567890", "2.5Gi", "3000000000000000000000000000000", "1n")))
 }
 
 func (g *generator) capacity(shared bool) resourceapi.DeviceCapacity {
-	c := resourceapi.DeviceCapacity{Value: resource.MustParse(pick(g, "4Gi", "8Gi", "10", "10Gi", "6500m", "12345678901234567891"))}
+	c := resourceapi.DeviceCapacity{Value: resource.MustParse(pick(g, "4Gi", "8Gi", "10", "10Gi", "6500m", "12345678901234567891", "7000000000000000000000000000001"))}
 	if !shared || g.chance(40) {
 		return c
 	}
@@ -339,8 +361,11 @@ func (g *generator) selectors() []resourceapi.DeviceSelector {
 	for n := pick(g, 0, 0, 0, 1, 2); n > 0; n-- {
 		out = append(out, selector(g.expression()))
 	}
-	if g.chance(1) {
+	if !g.easy && g.chance(1) {
 		out = append(out, selector("noSuchVariable"))
+	}
+	if !g.easy && g.chance(1) {
+		out = append(out, resourceapi.DeviceSelector{})
 	}
 	return out
 }
@@ -371,7 +396,13 @@ func (g *generator) mode() (resourceapi.DeviceAllocationMode, int64) {
 	if g.chance(8) {
 		return resourceapi.DeviceAllocationModeAll, 0
 	}
-	return resourceapi.DeviceAllocationModeExactCount, pick[int64](g, 1, 1, 1, 1, 1, 2, 2, 3, 4, 17)
+	if g.easy {
+		return resourceapi.DeviceAllocationModeExactCount, pick[int64](g, 1, 1, 1, 1, 1, 1, 2, 2, 3)
+	}
+	if g.chance(1) {
+		return "Some", 1
+	}
+	return resourceapi.DeviceAllocationModeExactCount, pick[int64](g, 1, 1, 1, 1, 1, 2, 2, 3, 4, 17, 33)
 }
 
 func (g *generator) claim(index int) *resourceapi.ResourceClaim {
@@ -393,8 +424,8 @@ func (g *generator) claim(index int) *resourceapi.ResourceClaim {
 			if g.chance(10) {
 				r.Exactly.AdminAccess = ptr.To(g.chance(80))
 			}
-			if g.chance(1) {
-				r.Exactly.DeviceClassName = "class-9"
+			if !g.easy && g.chance(2) {
+				r.Exactly.DeviceClassName = pick(g, "class-9", "class-9", "")
 			}
 		}
 		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, r)
@@ -411,7 +442,9 @@ func (g *generator) claim(index int) *resourceapi.ResourceClaim {
 	for n := pick(g, 0, 0, 0, 1, 1, 2); n > 0; n-- {
 		k := resourceapi.DeviceConstraint{Requests: some()}
 		name := pick(g, "a.example.com/group", "a.example.com/group", "b.example.com/group", "a.example.com/kind")
-		if g.chance(70) {
+		if !g.easy && g.chance(1) {
+			// neither: a type of constraint that is not known
+		} else if g.chance(70) {
 			k.MatchAttribute = ptr.To(resourceapi.FullyQualifiedName(name))
 		} else {
 			k.DistinctAttribute = ptr.To(resourceapi.FullyQualifiedName(name))

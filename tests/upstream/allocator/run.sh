@@ -4,7 +4,9 @@
 set -u
 program=$(realpath "${1:?usage: run.sh PATH_TO_DRACHMA}")
 cd "$(dirname "$0")" || exit 2
-export ALLOCATOR="${ALLOCATOR:-$program debug allocate}" CASES="${CASES:-20000}" SEED="${SEED:-1}"
+cases=20000
+[ -z "${DRACHMA_NIGHTLY:-}" ] || cases=1000000
+export ALLOCATOR="${ALLOCATOR:-$program debug allocate}" CASES="${CASES:-$cases}" SEED="${SEED:-1}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # One case of the table does not survive JSON, whoever answers (see table_test.go).
