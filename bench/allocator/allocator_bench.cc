@@ -145,6 +145,47 @@ void RunCluster(int nodes) {
   std::printf("%s-full-but-one\t%.0f\n", label.c_str(), full.cpu);
 }
 
+// How an attempt grows with the devices of a node, of which the last is wanted, and with the claims
+// of a pod.
+void RunGrowth() {
+  constexpr int kDevicesPerSlice = 128;
+  Random random(1);
+  for (const int devices : {8, 64, 512, 4096}) {
+    Inventory inventory({});
+    static_cast<void>(inventory.SetClass(testing::ClassOf()));
+    const int slices = (devices + kDevicesPerSlice - 1) / kDevicesPerSlice;
+    for (int s = 0; s < slices; ++s) {
+      const std::string name = "slice-" + std::to_string(s);
+      static_cast<void>(inventory.SetSlice(testing::SliceOf(
+          name, "n", name,
+          testing::Gpus(std::min(devices - s * kDevicesPerSlice, kDevicesPerSlice)))));
+    }
+    const NodeIndex node = inventory.SetNode({.name = "n", .labels = {}, .declared_features = {}});
+    RawUsage usage;
+    for (int d = 0; d + 1 < devices; ++d) {
+      usage.devices.push_back({"gpu.example.com", "slice-" + std::to_string(d / kDevicesPerSlice),
+                               "gpu-" + std::to_string(d % kDevicesPerSlice)});
+    }
+    inventory.SetUsage("used", "ns/used", usage);
+    const Problem problem(
+        inventory,
+        {testing::ClaimOf("claim", "{\"requests\":[" + testing::Request("r", 1) + "]}")});
+    const Times times = Time([&] { static_cast<void>(Allocate(problem, node, {}, random)); });
+    std::printf("growth-last-of-%d-devices\t%.0f\n", devices, times.cpu);
+  }
+  for (const int claims : {1, 4, 16, 64}) {
+    testing::OneNode host(testing::Gpus(kDevicesPerSlice));
+    std::vector<api::ResourceClaim> all;
+    for (int c = 0; c < claims; ++c) {
+      all.push_back(testing::ClaimOf("claim-" + std::to_string(c),
+                                     "{\"requests\":[" + testing::Request("r", 1) + "]}"));
+    }
+    const Problem problem(host.inventory, all);
+    const Times times = Time([&] { static_cast<void>(Allocate(problem, host.node, {}, random)); });
+    std::printf("growth-%d-claims\t%.0f\n", claims, times.cpu);
+  }
+}
+
 }  // namespace
 }  // namespace drachma::allocator
 
@@ -157,6 +198,8 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(cases, line);) {
     drachma::allocator::RunCase(drachma::json::Read(line).value());
   }
+  drachma::allocator::RunGrowth();
+  std::fflush(stdout);
   for (const int nodes : {1000, 5000, 20000, 60000}) drachma::allocator::RunCluster(nodes);
   return 0;
 }
