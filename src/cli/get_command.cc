@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/kinds.h"
+#include "base/nearest.h"
 #include "cli/arguments.h"
 #include "cli/session.h"
 #include "client/objects.h"
@@ -81,7 +82,13 @@ std::vector<Column> ColumnsOf(std::string_view kind) {
 int RunGet(const GetArguments& arguments) {
   const api::KindInfo* kind = FindKindByAnyName(arguments.kind);
   if (kind == nullptr) {
-    return PrintError({.message = fmt::format("unknown kind \"{}\"", arguments.kind)}, kWrongUse);
+    std::vector<std::string> plurals;
+    for (const api::KindInfo& info : api::AllKinds()) plurals.emplace_back(info.plural);
+    const std::string meant = Nearest(arguments.kind, plurals);
+    return PrintError(
+        {.message = fmt::format("unknown kind \"{}\"{}", arguments.kind,
+                                meant.empty() ? "" : "; did you mean " + meant + "?")},
+        kWrongUse);
   }
   Result<std::unique_ptr<Session>> session = Session::Open(arguments.kubeconfig);
   if (!session) return PrintError(session.error());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/arguments.h"
 #include "cli/check_command.h"
 #include "cli/debug_allocate.h"
@@ -34,8 +35,11 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
 }
 
 void AddOutput(CLI::App& command, OutputFormat& output) {
-  command.add_option("-o,--output", output, "Form of the output: table, json or yaml")
-      ->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case))
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&output](const std::string& name) { output = kFormats.at(name); },
+          "Form of the output: table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}).description(""))
       ->type_name("FORM");
 }
 
@@ -305,9 +309,60 @@ void AddDebug(CLI::App& app, Run& run) {
       ->callback([&run] { run = [] { return RunDebugCel(std::cin, std::cout); }; });
 }
 
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string meant = Nearest(word, candidates);
+  return meant.empty() ? std::string() : "; did you mean " + meant + "?";
+}
+
+// The command that was reached, with its words ("drachma fleet list").
+const CLI::App* Reached(const CLI::App& app, std::string& words) {
+  const CLI::App* command = &app;
+  words = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    words += " " + command->get_name();
+  }
+  return command;
+}
+
+// What is wrong with the command line, in one line, and where to read on.
+int PrintWrongUse(const CLI::App& app, const CLI::ParseError& error) {
+  std::string words;
+  const CLI::App* command = Reached(app, words);
+  std::vector<std::string> commands;
+  for (const CLI::App* one : command->get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(one->get_name());
+  }
+  std::string text = error.what();
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty() && unknown.front().starts_with('-')) {
+    std::vector<std::string> flags;
+    for (const CLI::App* one : {command, &app}) {
+      for (const CLI::Option* option : one->get_options()) {
+        for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+      }
+    }
+    const std::string flag = unknown.front().substr(0, unknown.front().find('='));
+    text = "unknown flag " + flag + DidYouMean(flag, flags);
+  } else if (!unknown.empty() && !commands.empty()) {
+    text = "unknown command \"" + unknown.front() + "\"" + DidYouMean(unknown.front(), commands);
+  } else if (!unknown.empty()) {
+    text = "unexpected argument \"" + unknown.front() + "\"";
+  } else if (!commands.empty()) {
+    text = words + " wants a command: ";
+    for (const std::string& name : commands) {
+      text += (&name == &commands.front() ? "" : ", ") + name;
+    }
+  }
+  std::cerr << "error: " << text << "\nSee " << words << " --help.\n";
+  return kWrongUse;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"Kubernetes Dynamic Resource Allocation in one program", "drachma"};
-  app.footer("Start with:\n  drachma up\n  drachma COMMAND --help");
+  app.footer(
+      "Start with:\n  drachma up\n  drachma plan -f examples/quickstart.yaml\n  drachma COMMAND "
+      "--help");
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   bool verbose = false;
@@ -318,24 +373,13 @@ int Main(int argc, char** argv) {
                           AddApply, AddGet, AddRoles, AddDebug}) {
     add(app, run);
   }
-  // CLI11 only says that a command is missing; a mistyped one is to be named.
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  const bool known =
-      argc <= 1 || argv[1][0] == '-' || std::ranges::any_of(commands, [&](const CLI::App* command) {
-        return command->get_name() == argv[1];
-      });
-  if (!known) {
-    std::cerr << "error: unknown command \"" << argv[1] << "\"; see drachma --help\n";
-    return kWrongUse;
-  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       return app.exit(error);  // --help and --version
     }
-    app.exit(error, std::cerr, std::cerr);
-    return kWrongUse;
+    return PrintWrongUse(app, error);
   }
   if (verbose) SetLogLevel(LogLevel::kDebug);
   return run();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/types.h"
+#include "base/nearest.h"
 #include "json/json.h"
 #include "lint/path.h"
 
@@ -23,24 +24,6 @@ using json::Value;
 constexpr std::size_t kTyposMax = 2;
 // A name must be so long to be taken for the beginning of another.
 constexpr std::size_t kPrefixMin = 5;
-
-// Levenshtein's distance, both lower case.
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                        std::tolower(static_cast<unsigned char>(b[j - 1]));
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 void AddNames(const api::TypeInfo& type, std::vector<std::string_view>& names) {
   for (const FieldInfo& field : type.fields) {
@@ -60,7 +43,7 @@ std::string_view MeantField(const api::TypeInfo& type, const Value& owner, std::
   std::string_view meant;
   for (const std::string_view name : names) {
     const bool begins = key.size() >= kPrefixMin && name.starts_with(key);
-    if (!begins && (key.size() < kPrefixMin || Distance(key, name) > kTyposMax)) continue;
+    if (!begins && (key.size() < kPrefixMin || EditDistance(key, name) > kTyposMax)) continue;
     if (!meant.empty()) return {};
     meant = name;
   }
