@@ -170,6 +170,35 @@ kubectl delete pod two --wait=false >/dev/null
 kubectl wait --for=delete pod/two --timeout=30s >/dev/null || fail "wait --for=delete"
 eventually 30 equals '' path resourceclaim/shared '{.status.allocation}'
 
+# --- explain says why pods wait, each time for another reason.
+kubectl create -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: templateless}
+spec:
+  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+  resourceClaims: [{name: g, resourceClaimTemplateName: nowhere}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: volumeless}
+spec:
+  containers: [{name: c, image: i}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: too-big}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1000"}}}]}
+YAML
+says 'ResourceClaimTemplate default/nowhere, which does not exist' "$DRACHMA" explain pod/templateless
+says 'persistentvolumeclaim "data" not found' "$DRACHMA" explain pod volumeless
+says 'if the pod asked for at most' "$DRACHMA" explain pod/too-big -o json
+says 'no pod of deployment default/training waits' "$DRACHMA" explain deployment/training
+refuses 'not found' "$DRACHMA" explain pod/nobody
+refuses 'want pod/NAME' "$DRACHMA" explain node/h100-0
+kubectl delete pod templateless volumeless too-big --now >/dev/null
+
 # --- What a simulated node cannot do is refused in words.
 pod=$(kubectl get pods -l app=training -o name | head -1)
 refuses 'is simulated: no container runs there' kubectl logs "$pod"
