@@ -181,7 +181,7 @@ func (g *generator) pool(number int) {
 		default:
 			s.Spec.PerDeviceNodeSelection = ptr.To(true)
 		}
-		for n := 1 + g.Intn(5) + pick(g, 0, 0, 0, 4); n > 0; n-- {
+		for n := 1 + g.Intn(5) + pick(g, 0, 0, 0, 2); n > 0; n-- {
 			name := fmt.Sprintf("dev-%d", device)
 			if !g.easy && g.chance(2) && device > 0 {
 				name = fmt.Sprintf("dev-%d", device-1)
