@@ -40,7 +40,8 @@ std::string Describe(const allocator::Loss& loss) {
     case Cause::kTaint:
       return fmt::format("tainted {}", loss.what);
     case Cause::kCounter:
-      return fmt::format("without enough of counter {}", loss.what);
+      return fmt::format("without enough of counter {} ({} needed, {} free)", loss.what,
+                         loss.needed, loss.free);
     case Cause::kGroups:
       return fmt::format("incompatible with what shares {}", loss.what);
     case Cause::kConstraint:
