@@ -377,8 +377,9 @@ void Quantity::Add(const Quantity& other) {
 
 void Quantity::Sub(const Quantity& other) {
   Quantity negative = other;
-  if (!big_ && !other.big_ && other.value_ == kMin && scale_ >= other.scale_) {
+  if (!big_ && !other.big_ && other.value_ == kMin && (value_ == 0 || scale_ >= other.scale_)) {
     // Upstream negates int64 amounts without a look at the smallest one, which has no opposite.
+    if (value_ == 0) return Add(other);
     const auto mine = ScaleUp(value_, std::int64_t{scale_} - other.scale_);
     if (value_ >= 0 && mine) return Add(other);
   }
