@@ -238,8 +238,7 @@ void DaemonSetController::UpdateStatus(const Value& set, const std::vector<NodeP
   std::int64_t desired = 0;
   std::int64_t scheduled = 0;
   std::int64_t misscheduled = 0;
-  std::int64_t ready = 0;
-  std::int64_t available = 0;
+  ReadyCounts counts;
   std::int64_t updated = 0;
   for (const NodePods& place : places) {
     const bool any = !place.current.empty() || !place.old.empty();
@@ -252,30 +251,17 @@ void DaemonSetController::UpdateStatus(const Value& set, const std::vector<NodeP
     ++scheduled;
     if (!place.current.empty()) ++updated;
     const Value* pod = place.current.empty() ? place.old[0] : place.current[0];
-    const std::optional<Duration> wait = UntilAvailable(*pod, min_ready, Now());
-    if (!wait) continue;
-    ++ready;
-    if (*wait <= Duration(0)) {
-      ++available;
-    } else {
-      work.again = std::min(work.again.value_or(*wait), *wait);
-    }
+    counts.Add(*pod, min_ready, Now(), work);
   }
   Value status = set["status"].IsObject() ? set["status"] : Value::Object();
   status.Set("currentNumberScheduled", scheduled);
   status.Set("numberMisscheduled", misscheduled);
   status.Set("desiredNumberScheduled", desired);
-  status.Set("numberReady", ready);
+  status.Set("numberReady", counts.ready);
   status.Set("observedGeneration", set["metadata"]["generation"]);
-  for (const auto& [field, count] :
-       {std::pair("updatedNumberScheduled", updated), std::pair("numberAvailable", available),
-        std::pair("numberUnavailable", desired - available)}) {
-    if (count == 0) {
-      status.Erase(field);
-    } else {
-      status.Set(field, count);
-    }
-  }
+  SetCount(status, "updatedNumberScheduled", updated);
+  SetCount(status, "numberAvailable", counts.available);
+  SetCount(status, "numberUnavailable", desired - counts.available);
   if (status == set["status"]) return;
   Value next = set;
   next.Set("status", std::move(status));

@@ -9,6 +9,7 @@
 #include "controllers/deployment.h"
 #include "controllers/deployment_conditions.h"
 #include "controllers/objects.h"
+#include "controllers/workload.h"
 
 namespace drachma::controllers {
 
@@ -34,14 +35,6 @@ Counts CountsOf(const Sets& sets) {
     counts.terminating += status["terminatingReplicas"].AsInt();
   }
   return counts;
-}
-
-void SetCount(Value& status, std::string_view field, std::int64_t count) {
-  if (count == 0) {
-    status.Erase(field);
-  } else {
-    status.Set(field, count);
-  }
 }
 
 // Whether the rollout moved between two statuses.

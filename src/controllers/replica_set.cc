@@ -25,15 +25,6 @@ EventToRecord SetEvent(const Value& set, client::EventType type, std::string rea
           .message = std::move(message)};
 }
 
-// omitempty: zero counts but `replicas` are left out.
-void SetCount(Value& status, std::string_view field, std::size_t count) {
-  if (count == 0) {
-    status.Erase(field);
-  } else {
-    status.Set(field, static_cast<std::int64_t>(count));
-  }
-}
-
 }  // namespace
 
 ReplicaSetController::ReplicaSetController(Host& host)
@@ -119,11 +110,10 @@ void ReplicaSetController::UpdateStatus(const Value& set, const std::vector<cons
   const Duration min_ready = std::chrono::seconds(set["spec"]["minReadySeconds"].AsInt());
   const Value& template_labels = set["spec"]["template"]["metadata"]["labels"];
   const Value all_labels = Value::Object({{"matchLabels", template_labels}});
-  std::size_t active = 0;
-  std::size_t labelled = 0;
-  std::size_t ready = 0;
-  std::size_t available = 0;
-  std::size_t terminating = 0;
+  std::int64_t active = 0;
+  std::int64_t labelled = 0;
+  std::int64_t terminating = 0;
+  ReadyCounts counts;
   for (const Value* pod : owned) {
     if (!IsPodActive(*pod)) {
       if (client::IsBeingDeleted(*pod) && !client::IsPodTerminal(*pod)) ++terminating;
@@ -131,22 +121,15 @@ void ReplicaSetController::UpdateStatus(const Value& set, const std::vector<cons
     }
     ++active;
     if (client::MatchesSelector(all_labels, (*pod)["metadata"]["labels"])) ++labelled;
-    const std::optional<Duration> wait = UntilAvailable(*pod, min_ready, Now());
-    if (!wait) continue;
-    ++ready;
-    if (*wait <= Duration(0)) {
-      ++available;
-    } else {
-      work.again = std::min(work.again.value_or(*wait), *wait);
-    }
+    counts.Add(*pod, min_ready, Now(), work);
   }
   Value status = old.IsObject() ? old : Value::Object();
-  status.Set("replicas", static_cast<std::int64_t>(active));
+  status.Set("replicas", active);
   SetCount(status, "fullyLabeledReplicas", labelled);
-  SetCount(status, "readyReplicas", ready);
-  SetCount(status, "availableReplicas", available);
+  SetCount(status, "readyReplicas", counts.ready);
+  SetCount(status, "availableReplicas", counts.available);
   if (host().Enabled("DeploymentReplicaSetTerminatingReplicas", true)) {
-    status.Set("terminatingReplicas", static_cast<std::int64_t>(terminating));
+    status.Set("terminatingReplicas", terminating);
   }
   status.Set("observedGeneration", set["metadata"]["generation"].AsInt());
   const auto failure = failures_.find(client::UidOf(set));

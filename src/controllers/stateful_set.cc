@@ -173,41 +173,27 @@ void StatefulSetController::UpdateStatus(const Value& set, const Ordinals& pods,
   const std::string revision = UpdateRevision(set);
   const Duration min_ready = std::chrono::seconds(set["spec"]["minReadySeconds"].AsInt());
   std::int64_t replicas = 0;
-  std::int64_t ready = 0;
-  std::int64_t available = 0;
+  ReadyCounts counts;
   std::int64_t updated = 0;
   for (const auto& [ordinal, pod] : pods) {
     if (!IsPodActive(*pod)) continue;
     ++replicas;
     if (client::LabelOf(*pod, kHash) == revision) ++updated;
-    const std::optional<Duration> wait = UntilAvailable(*pod, min_ready, Now());
-    if (!wait) continue;
-    ++ready;
-    if (*wait <= Duration(0)) {
-      ++available;
-    } else {
-      work.again = std::min(work.again.value_or(*wait), *wait);
-    }
+    counts.Add(*pod, min_ready, Now(), work);
   }
   const Value& old = set["status"];
   Value status = old.IsObject() ? old : Value::Object();
   status.Set("observedGeneration", set["metadata"]["generation"]);
   status.Set("replicas", replicas);
-  status.Set("availableReplicas", available);
+  status.Set("availableReplicas", counts.available);
   status.Set("updateRevision", revision);
   const bool done = updated == replicas && replicas == set["spec"]["replicas"].AsInt(1);
   if (done || old["currentRevision"].AsString().empty()) status.Set("currentRevision", revision);
   const std::int64_t current =
       status["currentRevision"].AsString() == revision ? updated : replicas - updated;
-  for (const auto& [field, count] :
-       {std::pair("readyReplicas", ready), std::pair("currentReplicas", current),
-        std::pair("updatedReplicas", updated)}) {
-    if (count == 0) {
-      status.Erase(field);
-    } else {
-      status.Set(field, count);
-    }
-  }
+  SetCount(status, "readyReplicas", counts.ready);
+  SetCount(status, "currentReplicas", current);
+  SetCount(status, "updatedReplicas", updated);
   if (!status.Has("collisionCount")) status.Set("collisionCount", 0);
   if (status == old) return;
   Value next = set;

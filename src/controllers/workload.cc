@@ -94,6 +94,25 @@ std::optional<Duration> UntilAvailable(const Value& pod, Duration min_ready, Tim
   return ReadySince(pod) + min_ready - now;
 }
 
+void ReadyCounts::Add(const Value& pod, Duration min_ready, Time now, Work& work) {
+  const std::optional<Duration> wait = UntilAvailable(pod, min_ready, now);
+  if (!wait) return;
+  ++ready;
+  if (*wait <= Duration(0)) {
+    ++available;
+  } else {
+    work.again = std::min(work.again.value_or(*wait), *wait);
+  }
+}
+
+void SetCount(Value& status, std::string_view field, std::int64_t count) {
+  if (count == 0) {
+    status.Erase(field);
+  } else {
+    status.Set(field, count);
+  }
+}
+
 Value ControllerReference(const OwnerKind& kind, const Value& owner) {
   Value reference = client::OwnerReference(client::ApiVersionOf(kind.resource), kind.kind, owner);
   reference.Set("blockOwnerDeletion", true);

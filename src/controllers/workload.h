@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,17 @@ struct OwnerKind {
 // nothing when it is not ready.
 [[nodiscard]] std::optional<Duration> UntilAvailable(const json::Value& pod, Duration min_ready,
                                                      Time now);
+
+// Pods of a workload that are ready, and those of them that are so for long enough.
+struct ReadyCounts {
+  std::int64_t ready = 0;
+  std::int64_t available = 0;
+
+  // Counts `pod`. When it is ready but not available yet, `work` comes again when it will be.
+  void Add(const json::Value& pod, Duration min_ready, Time now, Work& work);
+};
+// Sets a count of a status, or leaves it out when it is zero (omitempty).
+void SetCount(json::Value& status, std::string_view field, std::int64_t count);
 
 // An owner reference with controller and blockOwnerDeletion.
 [[nodiscard]] json::Value ControllerReference(const OwnerKind& kind, const json::Value& owner);
