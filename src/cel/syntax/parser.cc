@@ -7,7 +7,7 @@
 
 #include "cel/syntax/diagnose.h"
 #include "cel/syntax/lexer.h"
-#include "cel/syntax/literals.h"
+#include "cel/syntax/tree_maker.h"
 
 namespace drachma::cel {
 namespace {
@@ -32,24 +32,13 @@ constexpr std::array<BinaryOperator, 5> kCalculations = {{{kStar, 2, "_*_"},
                                                           {kPlus, 1, "_+_"},
                                                           {kMinus, 1, "_-_"}}};
 
-// A parsed piece: its tree and how deep operators nest in it (what cel-go's second pass limits).
-struct Piece {
-  Expr* expr = nullptr;
-  int height = 0;
-};
-
 // Parses by recursive descent with operator precedence. Its functions follow the grammar's rules,
 // since the limits on depth are counted per rule. On the first syntax error it gives up: the
 // message is then found by diagnose.h.
-class Parser {
+class Parser : public TreeMaker {
  public:
   Parser(Ast& ast, const std::vector<Token>& tokens, const ParseOptions& options)
-      : ast_(ast), options_(options), tokens_(tokens) {
-    ast_.ranges.reserve(tokens_.size() + 1);
-    ast_.ranges.push_back({});  // ids begin at 1
-  }
-
-  enum class Outcome : std::uint8_t { kParsed, kSyntaxError, kTooDeep };
+      : TreeMaker(ast, tokens, options) {}
 
   Outcome Run() {
     const Piece piece = ParseExpr();
@@ -65,76 +54,7 @@ class Parser {
     return outcome_;
   }
 
-  std::vector<Issue> TakeIssues() { return std::move(issues_); }
-
  private:
-  // Counts the nesting of one grammar rule while it lives.
-  class Depth {
-   public:
-    Depth(Parser& parser, int& depth) : depth_(depth) {
-      if (++depth_ > kDepthMax) parser.Give(Outcome::kTooDeep);
-    }
-    ~Depth() { --depth_; }
-    Depth(const Depth&) = delete;
-    Depth& operator=(const Depth&) = delete;
-
-   private:
-    int& depth_;
-  };
-
-  void Give(Outcome outcome) {
-    if (outcome_ == Outcome::kParsed) outcome_ = outcome;
-  }
-  Piece Fail() {
-    Give(Outcome::kSyntaxError);
-    return {};
-  }
-  [[nodiscard]] bool failed() const { return outcome_ != Outcome::kParsed; }
-
-  [[nodiscard]] TokenKind Peek(std::size_t ahead = 0) const {
-    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)].kind;
-  }
-  const Token& Next() { return tokens_[at_ < tokens_.size() - 1 ? at_++ : at_]; }
-  [[nodiscard]] const Token& Last() const { return tokens_[at_ - 1]; }
-  bool Accept(TokenKind kind) {
-    if (Peek() != kind) return false;
-    ++at_;
-    return true;
-  }
-  bool Expect(TokenKind kind) {
-    if (Accept(kind)) return true;
-    Fail();
-    return false;
-  }
-  [[nodiscard]] std::string_view TextOf(const Token& token) const {
-    return ast_.source.text().substr(token.begin, token.end - token.begin);
-  }
-
-  std::int32_t NewId(std::uint32_t start) {
-    ast_.ranges.push_back({.start = static_cast<std::int32_t>(start), .begin = -1, .end = -1});
-    return static_cast<std::int32_t>(ast_.ranges.size()) - 1;
-  }
-  Expr* Make(ExprKind kind, std::int32_t id) {
-    Expr* expr = ast_.arena.New<Expr>();
-    expr->kind = kind;
-    expr->id = id;
-    return expr;
-  }
-  // The bounds of a node's text: from `begin` to the last token read.
-  Expr* Bound(Expr* expr, std::int32_t begin) {
-    ast_.ranges[expr->id].begin = begin;
-    ast_.ranges[expr->id].end = static_cast<std::int32_t>(Last().end);
-    return expr;
-  }
-  Expr* Wrong(std::uint32_t start, std::string message) {
-    Expr* expr = Make(ExprKind::kUnspecified, NewId(start));
-    issues_.push_back({.location = ast_.LocationOf(expr->id), .message = std::move(message)});
-    return expr;
-  }
-  [[nodiscard]] std::int32_t HereBegin() const {
-    return static_cast<std::int32_t>(tokens_[at_].begin);
-  }
-
   // --- expr: conditionalOr ('?' conditionalOr ':' expr)?
   Piece ParseExpr() {
     const Depth depth(*this, expr_depth_);
@@ -502,101 +422,9 @@ class Parser {
     return {.expr = Bound(map, begin), .height = height};
   }
 
-  Piece ParseLiteral() {
-    const std::int32_t begin = HereBegin();
-    const bool sign = Peek() == kMinus && (Peek(1) == kInt || Peek(1) == kFloat);
-    if (sign) Next();
-    const Token token = Next();
-    const std::string_view text = ast_.source.text().substr(begin, token.end - begin);
-    Literal literal;
-    switch (token.kind) {
-      case kInt: {
-        const std::optional<std::int64_t> value = ParseIntLiteral(SkipSpaces(text));
-        if (!value) return {.expr = Wrong(begin, "invalid int literal"), .height = 0};
-        literal.kind = LiteralKind::kInt;
-        literal.integer = *value;
-        break;
-      }
-      case kUint: {
-        const std::optional<std::uint64_t> value = ParseUintLiteral(text);
-        if (!value) return {.expr = Wrong(begin, "invalid uint literal"), .height = 0};
-        literal.kind = LiteralKind::kUint;
-        literal.unsigned_integer = *value;
-        break;
-      }
-      case kFloat: {
-        const std::optional<double> value = ParseDoubleLiteral(SkipSpaces(text));
-        if (!value) return {.expr = Wrong(begin, "invalid double literal"), .height = 0};
-        literal.kind = LiteralKind::kDouble;
-        literal.number = *value;
-        break;
-      }
-      case kString:
-      case kBytes: {
-        const bool bytes = token.kind == kBytes;
-        const auto value =
-            Unescape(bytes ? text.substr(1) : text, bytes ? StringKind::kBytes : StringKind::kText);
-        if (!value) Wrong(begin, value.error());
-        literal.kind = bytes ? LiteralKind::kBytes : LiteralKind::kString;
-        literal.text = ast_.arena.CopyString(value ? std::string_view(*value) : text);
-        break;
-      }
-      case kTrue:
-      case kFalse:
-        literal.kind = LiteralKind::kBool;
-        literal.boolean = token.kind == kTrue;
-        break;
-      case kNull:
-        break;
-      default:
-        return Fail();
-    }
-    Expr* expr = Make(ExprKind::kLiteral, NewId(begin));
-    expr->literal = literal;
-    return {.expr = Bound(expr, begin), .height = 0};
-  }
-
-  // "- 1" is the number "-1".
-  std::string_view SkipSpaces(std::string_view text) {
-    if (!text.starts_with('-')) return text;
-    return ast_.arena.CopyString("-" + std::string(TextOf(Last())));
-  }
-
-  Expr* Call(std::int32_t id, std::string_view function, std::initializer_list<Expr*> args) {
-    Expr* call = Make(ExprKind::kCall, id);
-    call->name = function;
-    call->args = ast_.arena.Copy(std::span<Expr* const>(args.begin(), args.size()));
-    return call;
-  }
-
-  Expr* CallOrMacro(std::int32_t id, std::string_view name, Expr* target,
-                    const std::vector<Expr*>& args) {
-    Expr* call = Make(ExprKind::kCall, id);
-    call->name = name;
-    call->target = target;
-    call->member = target != nullptr;
-    call->args = ast_.arena.Copy(args);
-    if (options_.macros == nullptr) return call;
-    const Macro* macro = options_.macros->Find(name, args.size(), call->member);
-    if (macro == nullptr) return call;
-    MacroHelper helper(ast_, id);
-    const MacroResult result = macro->expand(helper, target, call->args);
-    if (result) return *result == nullptr ? call : *result;
-    const SourceRange& range = ast_.ranges[result.error().id];
-    Expr* wrong = Make(ExprKind::kUnspecified, NewId(range.start));
-    issues_.push_back({.location = ast_.LocationOf(wrong->id), .message = result.error().message});
-    return wrong;
-  }
-
-  Ast& ast_;
-  const ParseOptions& options_;
-  const std::vector<Token>& tokens_;
-  std::size_t at_ = 0;
   int expr_depth_ = 0;
   int relation_depth_ = 0;
   int calc_depth_ = 0;
-  Outcome outcome_ = Outcome::kParsed;
-  std::vector<Issue> issues_;
 };
 
 ParseFailure Failure(std::unique_ptr<Ast> ast, std::vector<Issue> issues) {
