@@ -6,12 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "cel/check/unify.h"
+#include "cel/check/checker_scope.h"
 
 namespace drachma::cel {
 namespace {
-
-using Unbound = Unifier::Unbound;
 
 // The comparisons between different kinds of numbers, which an environment may switch off.
 bool IsCrossTypeComparison(const Overload& overload) {
@@ -22,21 +20,9 @@ bool IsCrossTypeComparison(const Overload& overload) {
       kPrefixes, [&](std::string_view prefix) { return overload.id.starts_with(prefix); });
 }
 
-struct Local {
-  std::string_view name;
-  const Type* type;
-};
-
-// A name that the environment knows, and how the tree has to spell it.
-struct Resolved {
-  const Type* type = nullptr;
-  std::string_view name;
-};
-
-class Checker {
+class Checker : private CheckerScope {
  public:
-  Checker(CheckedAst& checked, const CheckEnv& env)
-      : checked_(checked), ast_(*checked.ast), env_(env), unifier_(ast_.arena) {}
+  Checker(CheckedAst& checked, const CheckEnv& env) : CheckerScope(checked, env) {}
 
   std::vector<Issue> Run() {
     checked_.info.resize(ast_.ranges.size());
@@ -52,30 +38,6 @@ class Checker {
   }
 
  private:
-  void Report(std::int32_t id, std::string message) {
-    issues_.push_back({.location = ast_.LocationOf(id), .message = std::move(message)});
-  }
-  void ReportMismatch(const Expr* expr, const Type* expected, const Type* actual) {
-    Report(expr->id,
-           "expected type '" + FormatType(expected) + "' but found '" + FormatType(actual) + "'");
-  }
-  void ReportUndeclared(const Expr* expr, std::string_view name) {
-    Report(expr->id, "undeclared reference to '" + std::string(name) + "' (in container '" +
-                         env_.container + "')");
-  }
-
-  void SetType(const Expr* expr, const Type* type) { checked_.info[expr->id].type = type; }
-  // A type that is made of others: those that grow too large are found out where they grow. It is
-  // kept with its variables, as these show in messages.
-  void SetMadeType(const Expr* expr, const Type* type) {
-    static_cast<void>(unifier_.Substitute(type, Unbound::kKeep));
-    SetType(expr, type);
-  }
-  [[nodiscard]] const Type* TypeOf(const Expr* expr) const {
-    const Type* type = checked_.info[expr->id].type;
-    return type == nullptr ? &types::kError : type;
-  }
-
   void CheckNode(Expr* expr) {
     if (unifier_.too_complex()) return;
     switch (expr->kind) {
@@ -122,57 +84,6 @@ class Checker {
 
   // --- Names
 
-  // Calls `find` with each name that `name` may mean, until it finds something.
-  template <typename Find>
-  auto ForCandidates(std::string_view name, Find find) -> decltype(find(name)) {
-    if (name.starts_with('.')) return find(name.substr(1));
-    if (env_.container.empty()) return find(name);
-    for (const std::string& candidate : CandidateNames(env_.container, name)) {
-      if (auto found = find(std::string_view(ast_.arena.CopyString(candidate)))) return found;
-    }
-    return {};
-  }
-
-  [[nodiscard]] const Type* FindLocal(std::string_view name) const {
-    if (name.starts_with('.')) name.remove_prefix(1);
-    for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
-      if (local->name == name) return local->type;
-    }
-    return nullptr;
-  }
-
-  std::optional<Resolved> FindGlobal(std::string_view name) {
-    return ForCandidates(name, [this](std::string_view candidate) -> std::optional<Resolved> {
-      if (const Type* type = env_.FindVariable(candidate)) return Resolved{type, candidate};
-      if (const Type* type = env_.FindTypeName(candidate)) {
-        return Resolved{cel::TypeOf(ast_.arena, type), candidate};
-      }
-      if (const StructDecl* declaration = env_.FindStruct(candidate)) {
-        return Resolved{cel::TypeOf(ast_.arena, declaration->type), candidate};
-      }
-      return std::nullopt;
-    });
-  }
-
-  const Function* FindFunction(std::string_view name) {
-    return ForCandidates(
-        name, [this](std::string_view candidate) { return env_.FindFunction(candidate); });
-  }
-
-  // A local variable, or else a global name; shadowed globals keep a leading dot.
-  std::optional<Resolved> ResolveIdent(std::string_view name) {
-    const Type* local = FindLocal(name);
-    if (local != nullptr && !name.starts_with('.')) return Resolved{local, name};
-    return Disambiguate(FindGlobal(name), local != nullptr);
-  }
-
-  std::optional<Resolved> Disambiguate(std::optional<Resolved> global, bool shadowed) {
-    if (global && shadowed) {
-      global->name = ast_.arena.CopyString("." + std::string(global->name));
-    }
-    return global;
-  }
-
   void BecomeIdent(Expr* expr, const Resolved& resolved) {
     SetType(expr, resolved.type);
     checked_.info[expr->id].resolved_ident = true;
@@ -190,19 +101,6 @@ class Checker {
   }
 
   // --- Selections
-
-  // "a.b.c" when the selection is a chain of names.
-  static std::string QualifiedName(const Expr* expr) {
-    if (expr->kind == ExprKind::kIdent) return std::string(expr->name);
-    if (expr->kind != ExprKind::kSelect || expr->test_only) return {};
-    std::string prefix = QualifiedName(expr->target);
-    if (prefix.empty()) return {};
-    return prefix + "." + std::string(expr->name);
-  }
-  static std::string_view FirstName(const Expr* expr) {
-    while (expr->kind == ExprKind::kSelect) expr = expr->target;
-    return expr->name;
-  }
 
   void CheckSelect(Expr* expr) {
     const std::string qualified = QualifiedName(expr);
@@ -512,13 +410,6 @@ class Checker {
     locals_.pop_back();
     SetType(expr, unifier_.Substitute(TypeOf(fold.result), Unbound::kKeep));
   }
-
-  CheckedAst& checked_;
-  Ast& ast_;
-  const CheckEnv& env_;
-  Unifier unifier_;
-  std::vector<Local> locals_;
-  std::vector<Issue> issues_;
 };
 
 }  // namespace
