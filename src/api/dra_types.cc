@@ -3,159 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "json/json.h"
+#include "api/object_reader.h"
 
 namespace drachma::api {
 namespace {
-
-// Reads members of one object and keeps the first fault, so that the readers below are plain lists
-// of members. Absent and null members leave the target as it is, as Go's decoder does.
-class Reader {
- public:
-  Reader(const json::Value& object, std::string_view what) : object_(object) {
-    if (!object.IsObject()) Wrong(what, "an object");
-  }
-
-  void Get(std::string_view key, std::string& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsString, "a string")) {
-      out = value->AsString();
-    }
-  }
-  void Get(std::string_view key, std::optional<std::string>& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsString, "a string")) {
-      out = std::string(value->AsString());
-    }
-  }
-  void Get(std::string_view key, bool& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsBool, "a boolean")) {
-      out = value->AsBool();
-    }
-  }
-  void Get(std::string_view key, std::optional<bool>& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsBool, "a boolean")) {
-      out = value->AsBool();
-    }
-  }
-  void Get(std::string_view key, std::int64_t& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsInt, "an integer")) {
-      out = value->AsInt();
-    }
-  }
-  void Get(std::string_view key, std::optional<std::int64_t>& out) {
-    if (const json::Value* value = Of(key, &json::Value::IsInt, "an integer")) {
-      out = value->AsInt();
-    }
-  }
-  void Get(std::string_view key, std::vector<std::string>& out) {
-    for (const json::Value& item : List(key)) {
-      if (!item.IsString()) return Wrong(key, "strings");
-      out.emplace_back(item.AsString());
-    }
-  }
-  void Get(std::string_view key, Quantity& out) {
-    if (const json::Value* value = Present(key)) ReadQuantity(key, *value, out);
-  }
-  void Get(std::string_view key, std::optional<Quantity>& out) {
-    if (const json::Value* value = Present(key)) ReadQuantity(key, *value, out.emplace());
-  }
-  // A list whose items `read` turns into T.
-  template <typename T, typename Read>
-  void GetList(std::string_view key, std::vector<T>& out, Read read) {
-    const auto items = List(key);
-    out.reserve(items.size());
-    for (const json::Value& item : items) {
-      if (error_) return;
-      if (auto result = read(item)) {
-        out.push_back(std::move(*result));
-      } else {
-        error_ = std::move(result).error();
-      }
-    }
-  }
-  // A map whose values `read` turns into T.
-  template <typename T, typename Read>
-  void GetMap(std::string_view key, StringMap<T>& out, Read read) {
-    const json::Value* map = Of(key, &json::Value::IsObject, "an object");
-    if (map == nullptr) return;
-    for (const json::Member& member : map->Members()) {
-      if (error_) return;
-      if (auto result = read(member.value)) {
-        out.insert_or_assign(std::string(member.key()), std::move(*result));
-      } else {
-        error_ = std::move(result).error();
-      }
-    }
-  }
-  template <typename T, typename Read>
-  void GetObject(std::string_view key, std::optional<T>& out, Read read) {
-    const json::Value* value = Of(key, &json::Value::IsObject, "an object");
-    if (value == nullptr || error_) return;
-    if (auto result = read(*value)) {
-      out = std::move(*result);
-    } else {
-      error_ = std::move(result).error();
-    }
-  }
-
-  [[nodiscard]] bool Has(std::string_view key) { return Present(key) != nullptr; }
-  [[nodiscard]] const json::Value& operator[](std::string_view key) const { return object_[key]; }
-
-  template <typename T>
-  [[nodiscard]] Result<T> Done(T& value) {
-    if (error_) return std::unexpected(std::move(*error_));
-    return std::move(value);
-  }
-
-  static Result<Quantity> QuantityOf(const json::Value& value) {
-    if (value.IsInt()) return Quantity::Parse(std::to_string(value.AsInt()));
-    if (value.IsNumber()) return Quantity::Parse(json::FormatDouble(value.AsDouble()));
-    if (value.IsNull()) return Quantity();
-    if (!value.IsString()) return BadInput("expected a quantity");
-    std::string_view text = value.AsString();
-    constexpr std::string_view kSpace = " \t\n\v\f\r";
-    const std::size_t first = text.find_first_not_of(kSpace);
-    text = first == std::string_view::npos
-               ? std::string_view()
-               : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-    return Quantity::Parse(text);
-  }
-
- private:
-  void Wrong(std::string_view key, std::string_view expected) {
-    if (error_) return;
-    error_ = Error{.code = Code::kBadRequest,
-                   .message = std::string(key) + ": expected " + std::string(expected)};
-  }
-  [[nodiscard]] const json::Value* Present(std::string_view key) const {
-    const json::Value* value = object_.Find(key);
-    return value == nullptr || value->IsNull() ? nullptr : value;
-  }
-  const json::Value* Of(std::string_view key, bool (json::Value::*is)() const,
-                        std::string_view expected) {
-    const json::Value* value = Present(key);
-    if (value != nullptr && !(value->*is)()) {
-      Wrong(key, expected);
-      return nullptr;
-    }
-    return value;
-  }
-  std::span<const json::Value> List(std::string_view key) {
-    const json::Value* value = Of(key, &json::Value::IsArray, "an array");
-    return value == nullptr ? std::span<const json::Value>() : value->Items();
-  }
-  void ReadQuantity(std::string_view key, const json::Value& value, Quantity& out) {
-    auto result = QuantityOf(value);
-    if (result) {
-      out = std::move(*result);
-    } else if (!error_) {
-      error_ = std::move(result).error();
-      error_->message = std::string(key) + ": " + error_->message;
-    }
-  }
-
-  const json::Value& object_;
-  std::optional<Error> error_;
-};
 
 Result<std::int64_t> IntOf(const json::Value& value) {
   if (!value.IsInt()) return BadInput("attribute: expected an integer");
@@ -186,7 +37,7 @@ Result<std::vector<T>> ListOf(const json::Value& value, Result<T> (*read)(const 
 
 Result<CapacityRange> RangeFromJson(const json::Value& value) {
   CapacityRange range;
-  Reader reader(value, "validRange");
+  ObjectReader reader(value, "validRange");
   reader.Get("min", range.min);
   reader.Get("max", range.max);
   reader.Get("step", range.step);
@@ -195,16 +46,16 @@ Result<CapacityRange> RangeFromJson(const json::Value& value) {
 
 Result<CapacityPolicy> PolicyFromJson(const json::Value& value) {
   CapacityPolicy policy;
-  Reader reader(value, "requestPolicy");
+  ObjectReader reader(value, "requestPolicy");
   reader.Get("default", policy.default_value);
-  reader.GetList("validValues", policy.valid_values, Reader::QuantityOf);
+  reader.GetList("validValues", policy.valid_values, ObjectReader::QuantityOf);
   reader.GetObject("validRange", policy.valid_range, RangeFromJson);
   return reader.Done(policy);
 }
 
 Result<DeviceCapacity> CapacityFromJson(const json::Value& value) {
   DeviceCapacity capacity;
-  Reader reader(value, "capacity");
+  ObjectReader reader(value, "capacity");
   reader.Get("value", capacity.value);
   reader.GetObject("requestPolicy", capacity.policy, PolicyFromJson);
   return reader.Done(capacity);
@@ -212,14 +63,14 @@ Result<DeviceCapacity> CapacityFromJson(const json::Value& value) {
 
 Result<Quantity> CounterFromJson(const json::Value& value) {
   Quantity amount;
-  Reader reader(value, "counter");
+  ObjectReader reader(value, "counter");
   reader.Get("value", amount);
   return reader.Done(amount);
 }
 
 Result<CounterSet> CounterSetFromJson(const json::Value& value) {
   CounterSet set;
-  Reader reader(value, "sharedCounters");
+  ObjectReader reader(value, "sharedCounters");
   reader.Get("name", set.name);
   reader.GetMap("counters", set.counters, CounterFromJson);
   return reader.Done(set);
@@ -227,14 +78,14 @@ Result<CounterSet> CounterSetFromJson(const json::Value& value) {
 
 Result<CounterConsumption> ConsumptionFromJson(const json::Value& value) {
   CounterConsumption consumption;
-  Reader reader(value, "consumesCounters");
+  ObjectReader reader(value, "consumesCounters");
   reader.Get("counterSet", consumption.counter_set);
   reader.GetMap("counters", consumption.counters, CounterFromJson);
   reader.Get("compatibilityGroups", consumption.compatibility_groups);
   return reader.Done(consumption);
 }
 
-void ReadScope(Reader& reader, NodeScope& scope) {
+void ReadScope(ObjectReader& reader, NodeScope& scope) {
   reader.Get("nodeName", scope.node_name);
   reader.GetObject("nodeSelector", scope.node_selector, NodeSelector::FromJson);
   reader.Get("allNodes", scope.all_nodes);
@@ -244,7 +95,7 @@ Result<DeviceSelector> SelectorFromJson(const json::Value& value) {
   DeviceSelector selector;
   if (const json::Value* cel = value.Find("cel"); cel != nullptr && !cel->IsNull()) {
     selector.cel.emplace();
-    Reader reader(*cel, "cel");
+    ObjectReader reader(*cel, "cel");
     reader.Get("expression", *selector.cel);
     return reader.Done(selector);
   }
@@ -253,7 +104,7 @@ Result<DeviceSelector> SelectorFromJson(const json::Value& value) {
 
 Result<DerivedAttribute> DerivedFromJson(const json::Value& value) {
   DerivedAttribute attribute;
-  Reader reader(value, "derivedAttributes");
+  ObjectReader reader(value, "derivedAttributes");
   reader.Get("name", attribute.name);
   reader.Get("expression", attribute.expression);
   return reader.Done(attribute);
@@ -261,14 +112,14 @@ Result<DerivedAttribute> DerivedFromJson(const json::Value& value) {
 
 Result<StringMap<Quantity>> CapacityRequestsFromJson(const json::Value& value) {
   StringMap<Quantity> requests;
-  Reader reader(value, "capacity");
-  reader.GetMap("requests", requests, Reader::QuantityOf);
+  ObjectReader reader(value, "capacity");
+  reader.GetMap("requests", requests, ObjectReader::QuantityOf);
   return reader.Done(requests);
 }
 
 Result<DeviceRequirements> RequirementsFromJson(const json::Value& value) {
   DeviceRequirements requirements;
-  Reader reader(value, "request");
+  ObjectReader reader(value, "request");
   reader.Get("deviceClassName", requirements.device_class_name);
   reader.GetList("selectors", requirements.selectors, SelectorFromJson);
   reader.Get("allocationMode", requirements.allocation_mode);
@@ -283,14 +134,14 @@ Result<DeviceRequirements> RequirementsFromJson(const json::Value& value) {
 Result<DeviceSubRequest> SubRequestFromJson(const json::Value& value) {
   DeviceSubRequest request;
   DRA_ASSIGN(request.requirements, RequirementsFromJson(value));
-  Reader reader(value, "firstAvailable");
+  ObjectReader reader(value, "firstAvailable");
   reader.Get("name", request.name);
   return reader.Done(request);
 }
 
 Result<DeviceRequest> RequestFromJson(const json::Value& value) {
   DeviceRequest request;
-  Reader reader(value, "requests");
+  ObjectReader reader(value, "requests");
   reader.Get("name", request.name);
   reader.GetObject("exactly", request.exactly, RequirementsFromJson);
   reader.GetList("firstAvailable", request.first_available, SubRequestFromJson);
@@ -299,7 +150,7 @@ Result<DeviceRequest> RequestFromJson(const json::Value& value) {
 
 Result<DeviceConstraint> ConstraintFromJson(const json::Value& value) {
   DeviceConstraint constraint;
-  Reader reader(value, "constraints");
+  ObjectReader reader(value, "constraints");
   reader.Get("requests", constraint.requests);
   reader.Get("matchAttribute", constraint.match_attribute);
   reader.Get("distinctAttribute", constraint.distinct_attribute);
@@ -316,7 +167,7 @@ json::Value WithoutBookkeeping(const json::Value& value) {
 
 Result<DeviceClaimConfiguration> ClaimConfigFromJson(const json::Value& value) {
   DeviceClaimConfiguration config;
-  Reader reader(value, "config");
+  ObjectReader reader(value, "config");
   reader.Get("requests", config.requests);
   config.config = WithoutBookkeeping(value);
   return reader.Done(config);
@@ -366,7 +217,7 @@ Result<DeviceAttribute> AttributeFromJson(const json::Value& value) {
 
 Result<DeviceTaint> DeviceTaint::FromJson(const json::Value& value) {
   DeviceTaint taint;
-  Reader reader(value, "taint");
+  ObjectReader reader(value, "taint");
   reader.Get("key", taint.key);
   reader.Get("value", taint.value);
   reader.Get("effect", taint.effect);
@@ -387,7 +238,7 @@ bool DeviceTaint::PreventsAllocation() const {
 
 Result<DeviceToleration> DeviceToleration::FromJson(const json::Value& value) {
   DeviceToleration toleration;
-  Reader reader(value, "toleration");
+  ObjectReader reader(value, "toleration");
   reader.Get("key", toleration.key);
   reader.Get("operator", toleration.op);
   reader.Get("value", toleration.value);
@@ -415,7 +266,7 @@ bool DeviceToleration::Tolerates(const DeviceTaint& taint) const {
 
 Result<Device> Device::FromJson(const json::Value& value) {
   Device device;
-  Reader reader(value, "devices");
+  ObjectReader reader(value, "devices");
   reader.Get("name", device.name);
   reader.GetMap("attributes", device.attributes, AttributeFromJson);
   reader.GetMap("capacity", device.capacity, CapacityFromJson);
@@ -434,14 +285,14 @@ Result<Device> Device::FromJson(const json::Value& value) {
 
 Result<std::vector<CounterConsumption>> ConsumptionOf(const json::Value& device) {
   std::vector<CounterConsumption> consumption;
-  Reader reader(device, "devices");
+  ObjectReader reader(device, "devices");
   reader.GetList("consumesCounters", consumption, ConsumptionFromJson);
   return reader.Done(consumption);
 }
 
 Result<StringMap<DeviceCapacity>> CapacityOf(const json::Value& device) {
   StringMap<DeviceCapacity> capacity;
-  Reader reader(device, "devices");
+  ObjectReader reader(device, "devices");
   reader.GetMap("capacity", capacity, CapacityFromJson);
   return reader.Done(capacity);
 }
@@ -449,7 +300,7 @@ Result<StringMap<DeviceCapacity>> CapacityOf(const json::Value& device) {
 Result<ResourceSlice> ResourceSlice::FromJson(const json::Value& value) {
   ResourceSlice slice;
   slice.name = value["metadata"]["name"].AsString();
-  Reader reader(value["spec"], "spec");
+  ObjectReader reader(value["spec"], "spec");
   reader.Get("driver", slice.driver);
   const json::Value& pool = reader["pool"];
   slice.pool = pool["name"].AsString();
@@ -468,7 +319,7 @@ Result<DeviceClass> DeviceClass::FromJson(const json::Value& value) {
   device_class.name = value["metadata"]["name"].AsString();
   const json::Value& spec = value["spec"];
   if (spec.IsNull()) return device_class;
-  Reader reader(spec, "spec");
+  ObjectReader reader(spec, "spec");
   reader.GetList("selectors", device_class.selectors, SelectorFromJson);
   reader.GetList("config", device_class.config, AsWritten);
   reader.Get("extendedResourceName", device_class.extended_resource_name);
@@ -477,7 +328,7 @@ Result<DeviceClass> DeviceClass::FromJson(const json::Value& value) {
 
 Result<DeviceResult> DeviceResult::FromJson(const json::Value& value) {
   DeviceResult result;
-  Reader reader(value, "results");
+  ObjectReader reader(value, "results");
   reader.Get("request", result.request);
   reader.Get("driver", result.driver);
   reader.Get("pool", result.pool);
@@ -487,7 +338,7 @@ Result<DeviceResult> DeviceResult::FromJson(const json::Value& value) {
   reader.Get("bindingConditions", result.binding_conditions);
   reader.Get("bindingFailureConditions", result.binding_failure_conditions);
   reader.Get("shareID", result.share_id);
-  reader.GetMap("consumedCapacity", result.consumed_capacity, Reader::QuantityOf);
+  reader.GetMap("consumedCapacity", result.consumed_capacity, ObjectReader::QuantityOf);
   reader.Get("skipNodeOperations", result.skip_node_operations);
   return reader.Done(result);
 }
@@ -511,7 +362,7 @@ json::Value DeviceResult::ToJson() const {
 
 Result<DeviceResultConfig> DeviceResultConfig::FromJson(const json::Value& value) {
   DeviceResultConfig config;
-  Reader reader(value, "config");
+  ObjectReader reader(value, "config");
   reader.Get("source", config.source);
   reader.Get("requests", config.requests);
   config.config = WithoutBookkeeping(value);
@@ -527,10 +378,10 @@ json::Value DeviceResultConfig::ToJson() const {
 
 Result<AllocationResult> AllocationResult::FromJson(const json::Value& value) {
   AllocationResult allocation;
-  Reader reader(value, "allocation");
+  ObjectReader reader(value, "allocation");
   const json::Value& devices = reader["devices"];
   if (devices.IsObject()) {
-    Reader inner(devices, "devices");
+    ObjectReader inner(devices, "devices");
     inner.GetList("results", allocation.results, DeviceResult::FromJson);
     inner.GetList("config", allocation.config, DeviceResultConfig::FromJson);
     DRA_ASSIGN(allocation, inner.Done(allocation));
@@ -560,7 +411,7 @@ Result<ResourceClaim> ResourceClaim::FromJson(const json::Value& value) {
   claim.uid = metadata["uid"].AsString();
   const json::Value& devices = value["spec"]["devices"];
   if (devices.IsObject()) {
-    Reader reader(devices, "devices");
+    ObjectReader reader(devices, "devices");
     reader.GetList("requests", claim.requests, RequestFromJson);
     reader.GetList("constraints", claim.constraints, ConstraintFromJson);
     reader.GetList("config", claim.config, ClaimConfigFromJson);
@@ -586,7 +437,7 @@ Result<DeviceTaintRule> DeviceTaintRule::FromJson(const json::Value& value) {
   if (const json::Value* selector = spec.Find("deviceSelector");
       selector != nullptr && selector->IsObject()) {
     rule.has_selector = true;
-    Reader reader(*selector, "deviceSelector");
+    ObjectReader reader(*selector, "deviceSelector");
     reader.Get("driver", rule.driver);
     reader.Get("pool", rule.pool);
     reader.Get("device", rule.device);
