@@ -1,0 +1,29 @@
+#!/bin/sh
+# Every example says what it means to show: nothing for `check` to find, and as many pods placed and waiting as it tells.
+# Usage: examples.sh DRACHMA
+DRACHMA=$1
+. "$(dirname "$0")/lib.sh"
+EXAMPLES=$(cd "$(dirname "$0")/../../examples" && pwd)
+
+# shows FILE FLEET SCHEDULED PENDING
+shows() {
+  "$DRACHMA" check -f "$EXAMPLES/$1" >"$WORK/check" || fail "check of $1: $(cat "$WORK/check")"
+  "$DRACHMA" plan -f "$EXAMPLES/$1" --fleet "$2" >"$WORK/plan" 2>"$WORK/errors" || [ "$4" -gt 0 ] ||
+    fail "plan of $1: $(cat "$WORK/errors")"
+  equals "$3" grep -c ' Scheduled ' "$WORK/plan" || fail "$1: not $3 pods placed: $(cat "$WORK/plan")"
+  equals "$4" grep -c ' Pending ' "$WORK/plan" || fail "$1: not $4 pods waiting: $(cat "$WORK/plan")"
+}
+
+shows quickstart.yaml default 3 0
+shows extended-resource.yaml default 1 0
+shows shared-claim.yaml default 2 0
+shows mig.yaml mig-h100 4 0
+shows preemption.yaml dgx-h100 25 8
+shows quota.yaml default 1 0
+"$DRACHMA" plan -f "$EXAMPLES/preemption.yaml" --fleet dgx-h100 | grep -q '^default *urgent *Scheduled' ||
+  fail "the urgent pod waits"
+for file in "$EXAMPLES"/*.yaml; do
+  grep -q "^shows $(basename "$file") " "$0" || [ "$(basename "$file")" = from-a-blog.yaml ] ||
+    fail "$file is not tested"
+done
+echo "examples: fine"
