@@ -84,6 +84,27 @@ void Cache::Apply(const Change& change) {
   Notify(key);
 }
 
+void Cache::SetState(State state, std::string failure) {
+  const bool listed = state == State::kListed && state_ != State::kListed;
+  state_ = state;
+  failure_ = std::move(failure);
+  if (!listed) return;
+  for (const auto& listener : listed_listeners_) listener();
+}
+
+void Cache::RemoveAll() {
+  while (!objects_.empty()) {
+    const Value object = objects_.begin()->second;
+    Apply({.type = Change::Type::kDeleted, .old_object = object, .object = object});
+  }
+}
+
+void Cache::Forget() {
+  objects_.clear();
+  by_owner_.clear();
+  by_uid_.clear();
+}
+
 void Cache::Put(Value object) {
   Apply({.type = Change::Type::kAdded, .old_object = {}, .object = std::move(object)});
 }

@@ -24,7 +24,16 @@ class Cache {
 
   explicit Cache(client::Resource resource) : resource_(std::move(resource)) {}
 
+  enum class State : std::uint8_t {
+    kUnlisted,  // not read yet
+    kListed,    // holds all objects, or the server has no such resource
+    kFailed,    // cannot be read; it is tried again
+  };
+
   [[nodiscard]] const client::Resource& resource() const { return resource_; }
+  [[nodiscard]] State state() const { return state_; }
+  // Why it cannot be read; empty unless kFailed.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
   // The object "namespace/name" (or "name"), or null.
   [[nodiscard]] const json::Value* Get(std::string_view key) const;
   [[nodiscard]] const json::Value* Get(std::string_view ns, std::string_view name) const;
@@ -38,7 +47,16 @@ class Cache {
 
   // `listener` hears of every change once the copy holds it.
   void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // `listener` hears whenever the copy has become whole.
+  void ListenListed(std::function<void()> listener) {
+    listed_listeners_.push_back(std::move(listener));
+  }
   void Apply(const client::Change& change);
+  void SetState(State state, std::string failure = {});
+  // The resource is gone and its objects with it: tells of each one's deletion.
+  void RemoveAll();
+  // Drops the objects without a word: they live on, in another resource.
+  void Forget();
   // Puts an object in place by hand (tests).
   void Put(json::Value object);
 
@@ -62,6 +80,9 @@ class Cache {
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> by_owner_;
   std::map<std::string, std::string, std::less<>> by_uid_;
   std::vector<Listener> listeners_;
+  std::vector<std::function<void()>> listed_listeners_;
+  State state_ = State::kUnlisted;
+  std::string failure_;
   std::int64_t reached_ = 0;
   std::multimap<std::int64_t, std::function<void()>> waiters_;
   std::multimap<std::string, DeletionWaiter> deletion_waiters_;

@@ -26,7 +26,8 @@ class ControllerSet {
 
   // Begins to follow the API server; each controller works once its resources have been listed. A
   // resource that the server does not have counts as empty and is asked for again every
-  // kAskAgain.
+  // kAskAgain. What CustomResourceDefinitions define is followed when a controller has asked for
+  // its cache, for as long as it is defined.
   void Start();
   [[nodiscard]] bool synced() const;
   // Whether nothing is left to do until something changes or a delay ends.
@@ -36,23 +37,31 @@ class ControllerSet {
 
  private:
   static constexpr Duration kAskAgain = std::chrono::minutes(1);
+  // For a resource that is defined, but not served yet.
+  static constexpr Duration kAskAgainDefined = std::chrono::seconds(1);
+
+  enum class Origin : std::uint8_t { kTable, kDefinition };
 
   struct Feed {
-    client::Resource resource;
+    Cache& cache;
+    Origin origin;
     std::unique_ptr<client::Informer> informer;
     bool ready = false;  // listed, or known not to be there
   };
 
-  void Ask(std::size_t index);
+  std::shared_ptr<Feed> AddFeed(Cache& cache, Origin origin);
+  void Ask(const std::shared_ptr<Feed>& feed);
+  void OnAbsent(const std::shared_ptr<Feed>& feed);
+  void SetReady(Feed& feed);
+  void OnDefinition(const client::Change& change);
   void StartReadyRunners();
 
   Host& host_;
   client::Client& client_;
   std::map<std::string_view, std::unique_ptr<client::Client>> clients_;  // by account
-  std::vector<Feed> feeds_;
+  std::map<client::Resource, std::shared_ptr<Feed>> feeds_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<bool> started_;  // by runner
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace drachma::controllers

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/kinds.h"
 #include "client/objects.h"
 
 namespace drachma::controllers {
@@ -16,6 +17,10 @@ using json::Value;
 
 // Owners that are known to be gone; upstream keeps 500.
 constexpr std::size_t kGoneUidsMax = 2000;
+// Keys that are kept for a kind that is not known; more are looked at when they change.
+constexpr std::size_t kUndefinedMax = 10'000;
+// How long a key waits for the first copies of a new kind before it looks again.
+constexpr Duration kCopyWait = std::chrono::milliseconds(100);
 
 const Value* ReferenceTo(const Value& object, std::string_view uid) {
   for (const Value& reference : object["metadata"]["ownerReferences"].Items()) {
@@ -63,13 +68,8 @@ bool Waits(const Value& object) {
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(Host& host) : Controller(host), gone_(kGoneUidsMax) {
-  const std::vector<CollectedKind>& kinds = CollectedKinds();
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    caches_.push_back(&Watch(kinds[kind].resource,
-                             [this, kind](const Change& change) { OnChange(kind, change); }));
-  }
-}
+GarbageCollector::GarbageCollector(Host& host)
+    : CollectingController(host, Which::kAll), gone_(kGoneUidsMax) {}
 
 void GarbageCollector::AddItem(std::size_t kind, const Value& object) {
   Add(fmt::format("{}:{}", kind, client::KeyOf(object)));
@@ -77,8 +77,8 @@ void GarbageCollector::AddItem(std::size_t kind, const Value& object) {
 
 std::vector<GarbageCollector::Item> GarbageCollector::DependentsOf(std::string_view uid) const {
   std::vector<Item> found;
-  for (std::size_t kind = 0; kind < caches_.size(); ++kind) {
-    for (const Value* object : caches_[kind]->OwnedBy(uid)) found.push_back({kind, object});
+  for (std::size_t kind = 0; kind < kinds().size(); ++kind) {
+    for (const Value* object : kinds()[kind].cache->OwnedBy(uid)) found.push_back({kind, object});
   }
   return found;
 }
@@ -104,40 +104,52 @@ void GarbageCollector::OnChange(std::size_t kind, const Change& change) {
 
 void GarbageCollector::AddLeavingOwner(const Value& reference) {
   const auto [group, version] = api::SplitGroupVersion(reference["apiVersion"].AsString());
-  const api::KindInfo* info = api::FindKind(group, reference["kind"].AsString());
-  const auto found = std::ranges::find(CollectedKinds(), info, &CollectedKind::info);
-  if (info == nullptr || found == CollectedKinds().end()) return;
-  const auto kind = static_cast<std::size_t>(found - CollectedKinds().begin());
-  const Value* owner = caches_[kind]->ByUid(reference["uid"].AsString());
-  if (owner != nullptr && client::IsBeingDeleted(*owner)) AddItem(kind, *owner);
+  const std::optional<std::size_t> kind = FindKind(group, reference["kind"].AsString());
+  if (!kind) return;
+  const Value* owner = kinds()[*kind].cache->ByUid(reference["uid"].AsString());
+  if (owner != nullptr && client::IsBeingDeleted(*owner)) AddItem(*kind, *owner);
+}
+
+// Owners of this kind may have come and gone before anybody looked.
+void GarbageCollector::OnListed(std::size_t kind) {
+  const CollectedKind& info = kinds()[kind].info;
+  const auto waiting = undefined_.extract(fmt::format("{}/{}", info.resource.group, info.kind));
+  if (waiting.empty()) return;
+  for (const std::string& key : waiting.mapped()) Add(key);
 }
 
 GarbageCollector::Owners GarbageCollector::ClassifyOwners(std::size_t kind, const Value& object,
                                                           const std::string& key) {
   Owners owners;
-  const bool namespaced = CollectedKinds()[kind].info->namespaced();
+  const bool namespaced = kinds()[kind].info.namespaced;
   for (const Value& reference : object["metadata"]["ownerReferences"].Items()) {
     const std::string_view uid = reference["uid"].AsString();
-    const auto [group, version] = api::SplitGroupVersion(reference["apiVersion"].AsString());
-    const api::KindInfo* info = api::FindKind(group, reference["kind"].AsString());
-    const auto found = std::ranges::find(CollectedKinds(), info, &CollectedKind::info);
-    if (info == nullptr || found == CollectedKinds().end()) {
-      owners.solid.push_back(&reference);  // nobody here can say that it is gone
-      continue;
-    }
-    if (gone_.Contains(uid) || (info->namespaced() && !namespaced)) {
+    if (gone_.Contains(uid)) {
       owners.dangling.push_back(&reference);
       continue;
     }
-    const Cache& cache = *caches_[static_cast<std::size_t>(found - CollectedKinds().begin())];
+    const auto [group, version] = api::SplitGroupVersion(reference["apiVersion"].AsString());
+    const std::optional<std::size_t> found = FindKind(group, reference["kind"].AsString());
+    if (!found) {
+      owners.solid.push_back(&reference);  // nobody here can say that it is gone
+      auto& keys = undefined_[fmt::format("{}/{}", group, reference["kind"].AsString())];
+      if (keys.size() < kUndefinedMax) keys.insert(key);
+      continue;
+    }
+    const auto& [info, copy, defined] = kinds()[*found];
+    if (info.namespaced && !namespaced) {
+      owners.dangling.push_back(&reference);
+      continue;
+    }
+    const Cache& cache = *copy;
     const Value* owner = cache.ByUid(uid);
     if (owner != nullptr && client::NameOf(*owner) == reference["name"].AsString()) {
       const bool waits = Waits(*owner) && reference["blockOwnerDeletion"].AsBool();
       (waits ? owners.waiting : owners.solid).push_back(&reference);
       continue;
     }
-    const std::string_view ns = info->namespaced() ? client::NamespaceOf(object) : "";
-    Action lookup{.request = client::GetRequest(found->resource, ns, reference["name"].AsString())};
+    const std::string_view ns = info.namespaced ? client::NamespaceOf(object) : "";
+    Action lookup{.request = client::GetRequest(info.resource, ns, reference["name"].AsString())};
     lookup.settle = [this, key, uid = std::string(uid)](const Result<Value>& answer) -> Status {
       const bool gone =
           answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
@@ -153,7 +165,7 @@ GarbageCollector::Owners GarbageCollector::ClassifyOwners(std::size_t kind, cons
 
 Action GarbageCollector::Delete(std::size_t kind, const Value& object,
                                 std::string_view propagation) const {
-  Action action{.request = client::DeleteRequest(CollectedKinds()[kind].resource, object)};
+  Action action{.request = client::DeleteRequest(kinds()[kind].info.resource, object)};
   // The version keeps an adoption that happens meanwhile from being overlooked.
   action.request.body.Edit("preconditions")
       .Set("resourceVersion", client::ResourceVersionOf(object));
@@ -163,13 +175,13 @@ Action GarbageCollector::Delete(std::size_t kind, const Value& object,
 
 Work GarbageCollector::SyncLeaving(std::size_t kind, const Value& object) {
   Work work;
-  const CollectedKind& info = CollectedKinds()[kind];
+  const CollectedKind& info = kinds()[kind].info;
   const std::string_view uid = client::UidOf(object);
   if (client::HasFinalizer(object, kOrphanFinalizer)) {
     for (const Item& item : DependentsOf(uid)) {
-      work.actions.push_back(
-          KeepOwners(CollectedKinds()[item.kind], *item.object,
-                     [&](const Value& r) { return r["uid"].AsString() != uid; }));
+      work.actions.push_back(KeepOwners(kinds()[item.kind].info, *item.object, [&](const Value& r) {
+        return r["uid"].AsString() != uid;
+      }));
     }
     if (work.actions.empty()) {
       work.actions.push_back(RemoveFinalizer(info, object, kOrphanFinalizer));
@@ -190,8 +202,10 @@ Work GarbageCollector::Sync(const std::string& key) {
   const std::size_t colon = key.find(':');
   std::size_t kind = 0;
   std::from_chars(key.data(), key.data() + colon, kind);
-  const Value* object = caches_[kind]->Get(std::string_view(key).substr(colon + 1));
+  const Value* object = kinds()[kind].cache->Get(std::string_view(key).substr(colon + 1));
   if (object == nullptr) return {};
+  // Dependents of a kind that was defined just now may not be here yet.
+  if (AwaitsCopies()) return {.again = kCopyWait};
   if (client::IsBeingDeleted(*object)) return SyncLeaving(kind, *object);
 
   Work work;
@@ -202,7 +216,7 @@ Work GarbageCollector::Sync(const std::string& key) {
   }
   if (owners.dangling.empty() && owners.waiting.empty()) return work;
   if (!owners.solid.empty()) {
-    work.actions.push_back(KeepOwners(CollectedKinds()[kind], *object, [&](const Value& reference) {
+    work.actions.push_back(KeepOwners(kinds()[kind].info, *object, [&](const Value& reference) {
       return std::ranges::find(owners.solid, &reference) != owners.solid.end();
     }));
     return work;

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "controllers/controller.h"
-#include "controllers/kinds.h"
+#include "controllers/collecting_controller.h"
 #include "controllers/objects.h"
 
 namespace drachma::controllers {
@@ -17,9 +18,9 @@ inline constexpr std::string_view kOrphanFinalizer = "orphan";
 
 // Deletes what has lost all its owners, waits with an owner that is deleted in the foreground until
 // the dependents that block it are gone, and frees dependents of an owner that orphans them
-// (k8s.io/kubernetes/pkg/controller/garbagecollector). Keys are "INDEX:NAMESPACE/NAME" with the
-// index of the kind.
-class GarbageCollector final : public Controller {
+// (k8s.io/kubernetes/pkg/controller/garbagecollector). Owners and dependents are of any kind,
+// custom ones too. Keys are "INDEX:NAMESPACE/NAME" with the index of the kind.
+class GarbageCollector final : public CollectingController {
  public:
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<GarbageCollector>(host);
@@ -40,7 +41,8 @@ class GarbageCollector final : public Controller {
     std::vector<Action> lookups;
   };
 
-  void OnChange(std::size_t kind, const client::Change& change);
+  void OnChange(std::size_t kind, const client::Change& change) override;
+  void OnListed(std::size_t kind) override;
   void AddItem(std::size_t kind, const json::Value& object);
   void AddLeavingOwner(const json::Value& reference);
   [[nodiscard]] std::vector<Item> DependentsOf(std::string_view uid) const;
@@ -50,7 +52,8 @@ class GarbageCollector final : public Controller {
   [[nodiscard]] Action Delete(std::size_t kind, const json::Value& object,
                               std::string_view propagation) const;
 
-  std::vector<Cache*> caches_;  // by kind
+  // Keys that have an owner of a kind that was not known, by "GROUP/KIND".
+  std::map<std::string, std::set<std::string>> undefined_;
   GoneUids gone_;
 };
 

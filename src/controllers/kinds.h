@@ -1,20 +1,31 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "api/kinds.h"
 #include "client/client.h"
+#include "json/value.h"
 
 namespace drachma::controllers {
 
-// A resource that garbage collection and the deletion of namespaces care about.
+// A kind of objects that garbage collection, the deletion of namespaces and quotas care about.
 struct CollectedKind {
-  const api::KindInfo* info = nullptr;
+  std::string kind;
+  bool namespaced = false;
   client::Resource resource;  // in its preferred version
 };
 
-// Every resource that can be listed, watched and deleted, but Events: they have no owners, are
-// many, and go by their age.
+// Where kinds are defined at run time.
+inline const client::Resource kDefinitions = {"apiextensions.k8s.io", "v1",
+                                              "customresourcedefinitions"};
+
+// Every resource of the table that can be listed, watched and deleted, but Events: they have no
+// owners, are many, and go by their age.
 [[nodiscard]] const std::vector<CollectedKind>& CollectedKinds();
+
+// What a CustomResourceDefinition defines, in the version that is stored, or else the first that is
+// served. Nothing while its names are not accepted or no version is served.
+[[nodiscard]] std::optional<CollectedKind> KindOfDefinition(const json::Value& definition);
 
 }  // namespace drachma::controllers

@@ -19,73 +19,98 @@ namespace resources = client::resources;
 constexpr std::string_view kFinalizer = "kubernetes";
 constexpr std::string_view kDefaultAccount = "default";
 constexpr std::string_view kRootCa = "kube-root-ca.crt";
+// How long a namespace waits for kinds whose objects could not be read.
+constexpr Duration kReadWait = std::chrono::seconds(1);
 
 bool HasKubernetesFinalizer(const Value& ns) {
   return std::ranges::any_of(ns["spec"]["finalizers"].Items(),
                              [](const Value& f) { return f.AsString() == kFinalizer; });
 }
 
-client::Request DeleteAll(const client::Resource& resource, const std::string& ns) {
-  return {
-      .verb = client::Verb::kDeleteCollection,
-      .resource = resource,
-      .ns = ns,
-      .body = Value::Object(
-          {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}})};
+// One of the conditions about the deletion, true when something is wrong.
+struct Finding {
+  std::string_view type;
+  std::string_view good_reason;
+  std::string_view good_message;
+  std::string_view bad_reason;
+  std::string message;  // empty: all is well
+};
+
+std::string Listing(std::string_view so_far, std::string_view next) {
+  return fmt::format("{}{}{}", so_far, so_far.empty() ? "" : ", ", next);
 }
 
 }  // namespace
 
 NamespaceController::NamespaceController(Host& host)
-    : Controller(host), namespaces_(Watch(resources::kNamespaces, [this](const Change& change) {
-        if (client::IsBeingDeleted(change.object)) Add(client::KeyOf(change.object));
-      })) {
-  for (const CollectedKind& kind : CollectedKinds()) {
-    if (!kind.info->namespaced()) continue;
-    Cache& cache = Watch(kind.resource, [this](const Change& change) {
-      const std::string_view ns = client::NamespaceOf(change.object);
-      const Value* object = namespaces_.Get(ns);
-      if (object != nullptr && client::IsBeingDeleted(*object)) Add(std::string(ns));
-    });
-    content_.emplace_back(&kind, &cache);
-  }
+    : CollectingController(host, Which::kNamespaced),
+      namespaces_(Watch(resources::kNamespaces, [this](const Change& change) {
+        const std::string key = client::KeyOf(change.object);
+        if (client::IsBeingDeleted(change.object)) Add(key);
+        if (change.type == Change::Type::kDeleted) failures_.erase(key);
+      })) {}
+
+void NamespaceController::OnChange(std::size_t /*kind*/, const Change& change) {
+  const std::string_view ns = client::NamespaceOf(change.object);
+  const Value* object = namespaces_.Get(ns);
+  if (object != nullptr && client::IsBeingDeleted(*object)) Add(std::string(ns));
+}
+
+Action NamespaceController::DeleteAll(const client::Resource& resource, const std::string& ns) {
+  Action action{.request = {.verb = client::Verb::kDeleteCollection,
+                            .resource = resource,
+                            .ns = ns,
+                            .body = Value::Object({{"apiVersion", "v1"},
+                                                   {"kind", "DeleteOptions"},
+                                                   {"propagationPolicy", "Background"}})}};
+  action.settle = [this, resource, ns](const Result<Value>& answer) -> Status {
+    if (answer) {
+      if (const auto failed = failures_.find(ns); failed != failures_.end()) {
+        failed->second.erase(resource);
+      }
+      return {};
+    }
+    failures_[ns][resource] = answer.error().message;
+    return std::unexpected(answer.error());
+  };
+  return action;
 }
 
 // Pods first: what they use must be there until they have stopped (OrderedNamespaceDeletion).
-void NamespaceController::DeleteContent(const std::string& ns, Work& work) const {
+void NamespaceController::DeleteContent(const std::string& ns, Work& work) {
   const auto wants_deletion = [&](const Cache& cache) {
     return std::ranges::any_of(cache.InNamespace(ns), [](const Value* object) {
       return !client::IsBeingDeleted(*object);
     });
   };
   const auto pods = std::ranges::find_if(
-      content_, [](const auto& kind) { return kind.first->resource == resources::kPods; });
-  if (pods != content_.end() && !pods->second->InNamespace(ns).empty()) {
-    if (wants_deletion(*pods->second)) {
-      work.actions.push_back({.request = DeleteAll(resources::kPods, ns)});
-    }
+      kinds(), [](const Kind& kind) { return kind.info.resource == resources::kPods; });
+  if (pods != kinds().end() && !pods->cache->InNamespace(ns).empty()) {
+    if (wants_deletion(*pods->cache)) work.actions.push_back(DeleteAll(resources::kPods, ns));
     return;
   }
-  for (const auto& [kind, cache] : content_) {
-    if (wants_deletion(*cache)) {
-      work.actions.push_back({.request = DeleteAll(kind->resource, ns)});
-    }
+  for (const Kind& kind : kinds()) {
+    if (wants_deletion(*kind.cache)) work.actions.push_back(DeleteAll(kind.info.resource, ns));
   }
 }
 
 void NamespaceController::NoteConditions(const Value& ns, Work& work) const {
   const std::string_view name = client::NameOf(ns);
   std::string remaining;
+  std::string unread;
+  std::size_t unread_count = 0;
   std::map<std::string, int, std::less<>> finalizers;
-  for (const auto& [kind, cache] : content_) {
-    const std::vector<const Value*> objects = cache->InNamespace(name);
+  for (const Kind& kind : kinds()) {
+    if (kind.defined && kind.cache->state() == Cache::State::kFailed) {
+      ++unread_count;
+      unread = Listing(unread, fmt::format("{}: {}", client::ApiVersionOf(kind.info.resource),
+                                           kind.cache->failure()));
+    }
+    const std::vector<const Value*> objects = kind.cache->InNamespace(name);
     if (objects.empty()) continue;
-    const std::string resource =
-        kind->resource.group.empty()
-            ? kind->resource.plural + "."
-            : fmt::format("{}.{}", kind->resource.plural, kind->resource.group);
-    remaining += fmt::format("{}{} has {} resource instances", remaining.empty() ? "" : ", ",
-                             resource, objects.size());
+    remaining =
+        Listing(remaining, fmt::format("{}.{} has {} resource instances", kind.info.resource.plural,
+                                       kind.info.resource.group, objects.size()));
     for (const Value* object : objects) {
       for (const Value& finalizer : (*object)["metadata"]["finalizers"].Items()) {
         ++finalizers[std::string(finalizer.AsString())];
@@ -94,33 +119,43 @@ void NamespaceController::NoteConditions(const Value& ns, Work& work) const {
   }
   std::string held;
   for (const auto& [finalizer, count] : finalizers) {
-    held +=
-        fmt::format("{}{} in {} resource instances", held.empty() ? "" : ", ", finalizer, count);
+    held = Listing(held, fmt::format("{} in {} resource instances", finalizer, count));
   }
-  const std::string now = FormatTime(Now());
-  Value conditions = ns["status"]["conditions"];
-  const auto set = [&](std::string_view type, bool status, std::string_view reason,
-                       std::string_view message) {
-    conditions = WithCondition(conditions, NewCondition(type, status, reason, message, now));
+  std::string failed;
+  std::size_t failed_count = 0;
+  if (const auto failures = failures_.find(name); failures != failures_.end()) {
+    failed_count = failures->second.size();
+    for (const auto& [resource, error] : failures->second) failed = Listing(failed, error);
+  }
+  const auto text = [](std::string_view intro, const std::string& list) {
+    return list.empty() ? list : fmt::format("{}{}", intro, list);
   };
-  set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
-      "All resources successfully discovered");
-  set("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
-      "All legacy kube types successfully parsed");
-  set("NamespaceDeletionContentFailure", false, "ContentDeleted",
-      "All content successfully deleted, may be waiting on finalization");
-  if (remaining.empty()) {
-    set("NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed");
-  } else {
-    set("NamespaceContentRemaining", true, "SomeResourcesRemain",
-        fmt::format("Some resources are remaining: {}", remaining));
-  }
-  if (held.empty()) {
-    set("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
-        "All content-preserving finalizers finished");
-  } else {
-    set("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
-        fmt::format("Some content in the namespace has finalizers remaining: {}", held));
+  const Finding findings[] = {
+      {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered",
+       "All resources successfully discovered", "DiscoveryFailed",
+       text(fmt::format("Discovery failed for some groups, {} failing: unable to retrieve the "
+                        "complete list of server APIs: ",
+                        unread_count),
+            unread)},
+      {"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions",
+       "All legacy kube types successfully parsed", "GroupVersionParsingFailed", ""},
+      {"NamespaceDeletionContentFailure", "ContentDeleted",
+       "All content successfully deleted, may be waiting on finalization", "ContentDeletionFailed",
+       text(fmt::format("Failed to delete all resource types, {} remaining: ", failed_count),
+            failed)},
+      {"NamespaceContentRemaining", "ContentRemoved", "All content successfully removed",
+       "SomeResourcesRemain", text("Some resources are remaining: ", remaining)},
+      {"NamespaceFinalizersRemaining", "ContentHasNoFinalizers",
+       "All content-preserving finalizers finished", "SomeFinalizersRemain",
+       text("Some content in the namespace has finalizers remaining: ", held)},
+  };
+  Value conditions = ns["status"]["conditions"];
+  for (const Finding& finding : findings) {
+    const bool bad = !finding.message.empty();
+    conditions = WithCondition(
+        conditions, NewCondition(finding.type, bad, bad ? finding.bad_reason : finding.good_reason,
+                                 bad ? std::string_view(finding.message) : finding.good_message,
+                                 FormatTime(Now())));
   }
   if (conditions == ns["status"]["conditions"]) return;
   Value next = ns;
@@ -143,19 +178,27 @@ Work NamespaceController::Sync(const std::string& key) {
   Work work;
   const Value* ns = namespaces_.Get(key);
   if (ns == nullptr || !client::IsBeingDeleted(*ns) || !HasKubernetesFinalizer(*ns)) return work;
-  const bool empty = std::ranges::all_of(
-      content_, [&](const auto& kind) { return kind.second->InNamespace(key).empty(); });
-  if (!empty) {
-    DeleteContent(key, work);
-    // What is left when everything has been asked to go waits for finalizers: say which.
-    if (work.actions.empty()) NoteConditions(*ns, work);
+  bool empty = true;
+  bool unread = false;
+  for (const Kind& kind : kinds()) {
+    unread = unread || (kind.defined && kind.cache->state() != Cache::State::kListed);
+    empty = empty && kind.cache->InNamespace(key).empty();
+  }
+  if (empty && !unread) {
+    Action events = DeleteAll({"", "v1", "events"}, key);
+    events.then = [finalize = Finalize(*ns).request](const Value&) {
+      return std::optional(finalize);
+    };
+    work.actions.push_back(std::move(events));
     return work;
   }
-  Action events{.request = DeleteAll({"", "v1", "events"}, key)};
-  events.then = [finalize = Finalize(*ns).request](const Value&) {
-    return std::optional(finalize);
-  };
-  work.actions.push_back(std::move(events));
+  // A change of the conditions comes back here: the deletions follow then.
+  if (const auto failed = failures_.find(key); failed != failures_.end() && !failed->second.empty())
+    NoteConditions(*ns, work);
+  if (work.actions.empty()) DeleteContent(key, work);
+  // What is left when everything has been asked to go waits for finalizers: say which.
+  if (work.actions.empty()) NoteConditions(*ns, work);
+  if (unread) work.again = kReadWait;
   return work;
 }
 

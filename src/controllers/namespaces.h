@@ -1,17 +1,16 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "controllers/controller.h"
-#include "controllers/kinds.h"
+#include "controllers/collecting_controller.h"
 
 namespace drachma::controllers {
 
-// Empties a namespace that is being deleted, pods first, and lets it go when nothing is left
-// (k8s.io/kubernetes/pkg/controller/namespace). Keys are names.
-class NamespaceController final : public Controller {
+// Empties a namespace that is being deleted, pods first, and lets it go when nothing is left of any
+// kind, custom ones too (k8s.io/kubernetes/pkg/controller/namespace). Keys are names.
+class NamespaceController final : public CollectingController {
  public:
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<NamespaceController>(host);
@@ -21,12 +20,15 @@ class NamespaceController final : public Controller {
   [[nodiscard]] Work Sync(const std::string& key) override;
 
  private:
-  void DeleteContent(const std::string& ns, Work& work) const;
+  void OnChange(std::size_t kind, const client::Change& change) override;
+  [[nodiscard]] Action DeleteAll(const client::Resource& resource, const std::string& ns);
+  void DeleteContent(const std::string& ns, Work& work);
   void NoteConditions(const json::Value& ns, Work& work) const;
   [[nodiscard]] static Action Finalize(const json::Value& ns);
 
   Cache& namespaces_;
-  std::vector<std::pair<const CollectedKind*, Cache*>> content_;  // namespaced kinds
+  // Why deletions failed, by namespace and resource.
+  std::map<std::string, std::map<client::Resource, std::string>, std::less<>> failures_;
 };
 
 // Gives every namespace its ServiceAccount "default" (k8s.io/kubernetes/pkg/controller/

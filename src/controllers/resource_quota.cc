@@ -68,17 +68,10 @@ bool SameAmounts(const Value& one, const Value& other) {
 }  // namespace
 
 ResourceQuotaController::ResourceQuotaController(Host& host)
-    : Controller(host),
+    : CollectingController(host, Which::kNamespaced),
       quotas_(
           Watch(resources::kResourceQuotas, [this](const Change& change) { OnQuota(change); })) {
   Watch(resources::kDeviceClasses);
-  for (const CollectedKind& kind : CollectedKinds()) {
-    if (!kind.info->namespaced()) continue;
-    const std::size_t index = counted_.size();
-    counted_.push_back({.group = kind.resource.group, .plural = kind.resource.plural});
-    counted_.back().cache =
-        &Watch(kind.resource, [this, index](const Change& change) { OnObject(index, change); });
-  }
 }
 
 void ResourceQuotaController::OnQuota(const Change& change) {
@@ -96,11 +89,11 @@ void ResourceQuotaController::OnQuota(const Change& change) {
 
 // Like upstream's quota monitor, and for new objects, too: should a count have missed one that was
 // on its way, the next count finds it.
-void ResourceQuotaController::OnObject(std::size_t counted, const Change& change) {
+void ResourceQuotaController::OnChange(std::size_t index, const Change& change) {
   const std::string_view ns = client::NamespaceOf(change.object);
   const std::vector<const Value*> quotas = quotas_.InNamespace(ns);
   if (quotas.empty()) return;
-  const Counted& kind = counted_[counted];
+  const client::Resource& kind = kinds()[index].info.resource;
   const CachedObjects objects(host().caches);
   if (change.type == Change::Type::kUpdated) {
     if (!IsMeasured(kind.group, kind.plural)) return;
@@ -125,16 +118,29 @@ void ResourceQuotaController::OnObject(std::size_t counted, const Change& change
   }
 }
 
+// A kind that was defined just now: quotas that count it know their number from here on.
+void ResourceQuotaController::OnListed(std::size_t index) {
+  const client::Resource& kind = kinds()[index].info.resource;
+  const CachedObjects objects(host().caches);
+  for (const auto& [key, quota] : quotas_.objects()) {
+    const bool matters =
+        !quota::MatchingResources(kind.group, kind.plural, quota["spec"]["hard"], objects).empty();
+    if (matters) Add(key, kSettle);
+  }
+}
+
 Value ResourceQuotaController::UsedOf(const Value& quota) {
   const CachedObjects objects(host().caches);
   const Value& hard = quota["spec"]["hard"];
   const std::string_view ns = client::NamespaceOf(quota);
   Amounts used;
-  for (const Counted& kind : counted_) {
+  for (const auto& [info, cache, defined] : kinds()) {
+    if (defined && cache->state() != Cache::State::kListed) continue;
+    const client::Resource& kind = info.resource;
     const Names names = quota::MatchingResources(kind.group, kind.plural, hard, objects);
     if (names.empty()) continue;
     for (const std::string& name : names) used.try_emplace(name);
-    for (const Value* object : kind.cache->InNamespace(ns)) {
+    for (const Value* object : cache->InNamespace(ns)) {
       if (!quota::InScopes(quota, kind.group, kind.plural, *object)) continue;
       for (const auto& [name, amount] :
            quota::UsageOf(kind.group, kind.plural, *object, objects, Now())) {

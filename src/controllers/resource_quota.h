@@ -4,10 +4,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "controllers/controller.h"
-#include "controllers/kinds.h"
+#include "controllers/collecting_controller.h"
 
 namespace drachma::controllers {
 
@@ -15,7 +13,7 @@ namespace drachma::controllers {
 // what was given back can be taken again (k8s.io/kubernetes/pkg/controller/resourcequota). New
 // objects are charged by the API server; this is for everything that goes, ends or changes, and for
 // limits that are new. Keys are "namespace/name" of quotas.
-class ResourceQuotaController final : public Controller {
+class ResourceQuotaController final : public CollectingController {
  public:
   // All quotas are counted again this often, whatever happens (--resource-quota-sync-period).
   static constexpr Duration kResync = std::chrono::minutes(5);
@@ -32,18 +30,12 @@ class ResourceQuotaController final : public Controller {
   [[nodiscard]] Work Sync(const std::string& key) override;
 
  private:
-  struct Counted {
-    std::string group;
-    std::string plural;
-    Cache* cache = nullptr;
-  };
-
   void OnQuota(const client::Change& change);
-  void OnObject(std::size_t counted, const client::Change& change);
+  void OnChange(std::size_t kind, const client::Change& change) override;
+  void OnListed(std::size_t kind) override;
   [[nodiscard]] json::Value UsedOf(const json::Value& quota);
 
   Cache& quotas_;
-  std::vector<Counted> counted_;
   std::map<std::string, Time> changed_;  // quotas: when they were seen to change last
 };
 
