@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <utility>
@@ -10,13 +9,13 @@
 #include "apiserver/deprecations.h"
 #include "apiserver/discovery.h"
 #include "apiserver/http_attributes.h"
+#include "apiserver/http_exchange.h"
 #include "apiserver/http_identity.h"
 #include "apiserver/http_metrics.h"
 #include "apiserver/http_watch.h"
 #include "apiserver/negotiate.h"
 #include "apiserver/render.h"
 #include "apiserver/status.h"
-#include "apiserver/warnings.h"
 #include "json/json.h"
 
 namespace drachma::apiserver {
@@ -27,7 +26,6 @@ using net::HttpResponder;
 using net::HttpResponse;
 using net::SharedBytes;
 
-constexpr int kRetryAfterSeconds = 1;
 constexpr Duration kTimeoutSweep = std::chrono::seconds(1);
 
 bool IsHealthPath(std::string_view path) {
@@ -36,121 +34,6 @@ bool IsHealthPath(std::string_view path) {
   }
   return false;
 }
-
-bool IsMutating(std::string_view method) {
-  return method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE";
-}
-
-HttpResponse JsonResponse(int status, std::string body) {
-  return {.status = status,
-          .headers = {{"Cache-Control", "no-cache, private"}, {"Content-Type", "application/json"}},
-          .body = {net::Share(std::move(body))}};
-}
-
-HttpResponse TextResponse(int status, std::string body) {
-  return {.status = status,
-          .headers = {{"Cache-Control", "no-cache, private"},
-                      {"Content-Type", "text/plain; charset=utf-8"},
-                      {"X-Content-Type-Options", "nosniff"}},
-          .body = {net::Share(std::move(body))}};
-}
-
-// Errors are read by people first: they are indented as upstream's are for curl.
-HttpResponse ErrorResponse(const Error& error) {
-  HttpResponse response =
-      JsonResponse(HttpStatus(error.code), json::WritePretty(StatusOf(error), 2) + "\n");
-  const int retry_after = error.code == Code::kTooManyRequests && error.retry_after_seconds == 0
-                              ? kRetryAfterSeconds
-                              : error.retry_after_seconds;
-  if (retry_after > 0) response.headers.Add("Retry-After", std::to_string(retry_after));
-  return response;
-}
-
-// Watches do not count as requests under way (upstream's long-running requests): a thousand clients
-// that watch again after a restart are not turned away.
-bool IsWatch(const HttpRequest& request) {
-  if (request.query().find("watch") == std::string_view::npos) return false;
-  return QueryFlag(net::ParseQuery(request.query()), "watch");
-}
-
-// One request on its way through the core. Answers once.
-class Exchange {
- public:
-  Exchange(HttpRequest request, std::shared_ptr<HttpResponder> responder, HttpMetrics& metrics,
-           Duration started)
-      : request_(std::move(request)),
-        responder_(std::move(responder)),
-        metrics_(metrics),
-        started_(started),
-        in_flight_(InFlight()) {
-    if (in_flight_ != nullptr) ++*in_flight_;
-  }
-  ~Exchange() {
-    if (in_flight_ != nullptr) --*in_flight_;
-  }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-
-  [[nodiscard]] const HttpRequest& request() const { return request_; }
-  HttpRequest& request() { return request_; }
-  [[nodiscard]] Duration started() const { return started_; }
-  [[nodiscard]] bool answered() const { return responder_ == nullptr; }
-  RequestLabels labels;
-  // What is recorded of the request; the log is null when nothing is.
-  AuditEvent audit;
-  std::shared_ptr<AuditLog> audit_log;
-  // Of the request as such, sent with whatever it is answered.
-  std::shared_ptr<std::vector<std::string>> warnings = std::make_shared<std::vector<std::string>>();
-
-  void Answer(HttpResponse response, const std::vector<std::string>& more_warnings = {}) {
-    if (responder_ == nullptr) return;
-    std::vector<std::string> texts = *warnings;
-    texts.insert(texts.end(), more_warnings.begin(), more_warnings.end());
-    for (std::string& header : WarningHeaders(texts)) {
-      response.headers.Add("Warning", std::move(header));
-    }
-    Record("ResponseComplete", response);
-    std::size_t bytes = 0;
-    for (const SharedBytes& part : response.body) bytes += part->size();
-    if (bytes > HttpFront::kGzipBytesMin && net::AcceptsGzip(request_.headers)) {
-      response.body = {net::Share(net::Gzip(response.body))};
-      response.headers.Set("Content-Encoding", "gzip");
-      response.headers.Add("Vary", "Accept-Encoding");
-    }
-    const double seconds =
-        std::chrono::duration<double>(RealClock().Monotonic() - started_).count();
-    if (labels.verb.empty()) labels.verb = request_.method;
-    metrics_.Count(labels, response.status, seconds);
-    std::exchange(responder_, nullptr)->Respond(std::move(response));
-  }
-  void Answer(const Error& error) { Answer(ErrorResponse(error)); }
-  // Writes the stage into the audit log, and its id into the response.
-  void Record(std::string_view stage, HttpResponse& response) const {
-    if (audit_log == nullptr || audit.decision.level == AuditLevel::kNone) return;
-    response.headers.Add("Audit-Id", audit.id);
-    const bool complete = stage == "ResponseComplete";
-    if (complete ? audit.decision.omit_response_complete : audit.decision.omit_response_started) {
-      return;
-    }
-    audit_log->Write(AuditLine(audit, stage, RealClock().Now(), response));
-  }
-  // For watches, which answer by themselves.
-  std::shared_ptr<HttpResponder> TakeResponder() { return std::exchange(responder_, nullptr); }
-  [[nodiscard]] const std::shared_ptr<HttpResponder>& responder() const { return responder_; }
-
- private:
-  std::atomic<int>* InFlight() {
-    if (IsMutating(request_.method)) return &metrics_.writes_in_flight;
-    return IsWatch(request_) ? nullptr : &metrics_.reads_in_flight;
-  }
-
-  HttpRequest request_;
-  std::shared_ptr<HttpResponder> responder_;
-  HttpMetrics& metrics_;
-  const Duration started_;
-  std::atomic<int>* const in_flight_;
-};
-using ExchangePtr = std::shared_ptr<Exchange>;
 
 Result<client::PatchType> PatchTypeOf(const std::string& content_type) {
   using client::PatchType;
