@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <bitset>
-#include <map>
-#include <optional>
 
+#include "api/decode_report.h"
 #include "api/flat_type.h"
 #include "api/scalar_codec.h"
 #include "base/check.h"
@@ -20,8 +19,7 @@ using json::Kind;
 using json::Member;
 using json::Value;
 
-constexpr std::size_t kStrictErrorsMax = 100;  // as sigs.k8s.io/json
-constexpr std::size_t kFieldsMax = 96;         // of one struct; the largest has 50
+constexpr std::size_t kFieldsMax = 96;  // of one struct; the largest has 50
 
 // How Go's decoder calls a JSON value in its errors. Numbers are named with their digits only
 // where a number was wanted.
@@ -71,26 +69,10 @@ std::string_view ElementType(const FieldInfo& field, std::string_view go_type) {
 // How deep structs may lie in each other (CRD schemas nest without end otherwise).
 constexpr int kStructDepthMax = 500;
 
-class Decoder {
+class Decoder : private DecodeReport {
  public:
   Decoder(StrictFields strict, std::span<const json::DuplicateKey> duplicates)
-      : report_(strict == StrictFields::kReport) {
-    std::string of_yaml;
-    for (const json::DuplicateKey& duplicate : duplicates) {
-      // YAML's are told by its own reader, all at once and before the others.
-      if (duplicate.line != 0) {
-        of_yaml += fmt::format("\n  line {}: key {} already set in map", duplicate.line,
-                               json::Write(Value(duplicate.key)));
-        continue;
-      }
-      std::string parent = duplicate.path.substr(0, duplicate.path.size() - duplicate.key.size());
-      if (!parent.empty()) parent.pop_back();
-      duplicates_[std::move(parent)].keys.push_back(&duplicate);
-    }
-    if (!of_yaml.empty() && report_) {
-      strict_errors_.push_back("yaml: unmarshal errors:" + of_yaml);
-    }
-  }
+      : DecodeReport(strict, duplicates) {}
 
   Result<Decoded> Run(const Value& object, const TypeInfo& type) {
     Decoded decoded;
@@ -105,72 +87,7 @@ class Decoder {
   }
 
  private:
-  // The duplicate keys of one object.
-  struct Duplicates {
-    std::vector<const json::DuplicateKey*> keys;
-  };
-
-  // --- Where we are.
-
-  struct PathStep {
-    std::string_view key;
-    std::size_t index = 0;
-    bool is_index = false;
-  };
-
-  std::string Path() const {
-    std::string path;
-    for (const PathStep& step : path_) {
-      if (step.is_index) {
-        path += fmt::format("[{}]", step.index);
-      } else {
-        if (!path.empty()) path += '.';
-        path += step.key;
-      }
-    }
-    return path;
-  }
-
-  void Report(std::string_view what, std::string_view field) {
-    if (strict_errors_.size() >= kStrictErrorsMax) return;
-    std::string path = Path();
-    if (!path.empty()) path += '.';
-    path += field;
-    std::string text = fmt::format("{} \"{}\"", what, path);
-    if (std::ranges::find(strict_errors_, text) == strict_errors_.end()) {
-      strict_errors_.push_back(std::move(text));
-    }
-  }
-
-  // The first error of this sort is kept; decoding goes on, as in Go.
-  void TypeError(std::string_view got, std::string_view go_type) {
-    if (!type_error_) type_error_ = TypeErrorText(got, go_type);
-  }
-
-  std::string TypeErrorText(std::string_view got, std::string_view go_type) const {
-    if (stack_.empty()) {
-      return fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type);
-    }
-    std::string field;
-    for (const StackStep& step : stack_) {
-      for (const std::string_view through : step.flat->through) {
-        field += through;
-        field += '.';
-      }
-      field += step.flat->field->json_name;
-      field += '.';
-    }
-    field.pop_back();
-    return fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got,
-                       stack_.back().owner->BareName(), field, go_type);
-  }
-
   // --- Structs.
-
-  struct StackStep {
-    const TypeInfo* owner = nullptr;
-    const FlatField* flat = nullptr;
-  };
 
   // `object` is an object, or null for a struct of zero values.
   Status Struct(const Value& object, const TypeInfo& type, Value& out) {
@@ -217,23 +134,6 @@ class Decoder {
     }
     if (duplicates != nullptr) ReportDuplicates(*duplicates, object.size(), &flat);
     return {};
-  }
-
-  // --- Duplicate keys, noted by the JSON reader.
-
-  Duplicates* DuplicatesHere() {
-    if (duplicates_.empty()) return nullptr;
-    const auto found = duplicates_.find(Path());
-    return found == duplicates_.end() ? nullptr : &found->second;
-  }
-
-  // Those that stand right before the member `number`. `flat` is null for maps, whose keys all
-  // count.
-  void ReportDuplicates(const Duplicates& duplicates, std::size_t number, const FlatType* flat) {
-    for (const json::DuplicateKey* key : duplicates.keys) {
-      if (key->members_before != number) continue;
-      if (flat == nullptr || flat->Find(key->key, 0) >= 0) Report("duplicate field", key->key);
-    }
   }
 
   // --- One field.
@@ -487,13 +387,7 @@ class Decoder {
     }
   }
 
-  bool report_;
-  std::map<std::string, Duplicates, std::less<>> duplicates_;
-  std::vector<PathStep> path_;
-  std::vector<StackStep> stack_;
   int depth_ = 0;
-  std::vector<std::string> strict_errors_;
-  std::optional<std::string> type_error_;
 };
 
 }  // namespace
