@@ -11,6 +11,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 kubeconfig=$work/kubeconfig
 
+: >"$work/up.log"  # there from the start, whoever is faster
 "$drachma" up --ephemeral --kubeconfig "$kubeconfig" --listen 127.0.0.1:0 >"$work/up.log" 2>&1 &
 cluster=$!
 trap 'kill "$cluster" 2>/dev/null || true; wait "$cluster" 2>/dev/null || true; rm -rf "$work"' EXIT
