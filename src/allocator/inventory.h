@@ -53,6 +53,14 @@ struct DeviceView {
   const json::Value* json = nullptr;     // the entry of spec.devices
 };
 
+// A counter of which less is left than a device takes; amounts as texts.
+struct ShortCounter {
+  std::string set;
+  std::string counter;
+  std::string needed;
+  std::string free;
+};
+
 // The table of all devices: those of ResourceSlices with dense ids, who uses them, the nodes that
 // reach them, and what selectors said about them (remembered as bits per expression and slice
 // revision). Updates are incremental: a change costs what changed, not the size of the cluster.
@@ -110,6 +118,9 @@ class Inventory {
   // The claims that hold a device, and the devices that a claim holds.
   [[nodiscard]] std::vector<std::string> HoldersOf(const DeviceId& id) const;
   [[nodiscard]] std::vector<DeviceId> DevicesOf(std::string_view uid) const;
+  // The counters that keep a device which nobody holds from being taken: other devices of its pool
+  // use them up. Empty when there are none, or when the pool is not in use.
+  [[nodiscard]] std::vector<ShortCounter> ShortCountersOf(const DeviceId& id) const;
   // uids of the claims that hold devices which the node can reach: candidates for preemption.
   [[nodiscard]] std::vector<std::string> ClaimsOn(NodeIndex node) const;
   // All devices, pool by pool.

@@ -99,6 +99,36 @@ std::vector<DeviceId> Inventory::DevicesOf(std::string_view uid) const {
   return devices;
 }
 
+std::vector<ShortCounter> Inventory::ShortCountersOf(const DeviceId& id) const {
+  const Pool* pool = impl_->FindPool(id.driver, id.pool);
+  if (pool == nullptr || pool->slices.empty()) return {};
+  const std::int64_t generation = StatusOf(*pool, impl_->options.features).generation;
+  std::vector<bool> newest;
+  for (const auto& slice : pool->slices) newest.push_back(slice->generation == generation);
+  const auto view = BuildPoolView(*pool, newest, impl_->options.features);
+  if (view->state != PoolView::State::kUsable) return {};
+  const auto free = AvailableCounters(*view, [&](const Slice& slice, std::size_t device) {
+    const auto usage = pool->usage.find(std::string(slice.devices[device].name));
+    return usage != pool->usage.end() && !usage->second.holders.empty();
+  });
+  std::vector<ShortCounter> found;
+  for (const ViewSlice& slice : view->slices) {
+    const auto device = std::ranges::find(slice.slice->devices, id.device, &DeviceInfo::name);
+    if (slice.first.empty() || device == slice.slice->devices.end()) continue;
+    const auto index = static_cast<std::size_t>(device - slice.slice->devices.begin());
+    for (std::uint32_t u = slice.first[index]; u < slice.first[index + 1]; ++u) {
+      const CounterUse& use = slice.uses[u];
+      if (use.amount <= free[use.counter]) continue;
+      const QuantityFormat format = view->counter_formats[use.counter];
+      found.push_back({.set = view->sets[view->counter_sets[use.counter]].name,
+                       .counter = view->counter_names[use.counter],
+                       .needed = use.amount.ToQuantity(format).ToString(),
+                       .free = free[use.counter].ToQuantity(format).ToString()});
+    }
+  }
+  return found;
+}
+
 std::vector<std::string> Inventory::ClaimsOn(NodeIndex node) const {
   std::set<std::uint32_t> claims;
   for (const PoolView* view : impl_->ViewOf(node).pools) {
