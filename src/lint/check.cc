@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "json/yaml.h"
 #include "lint/editor.h"
+#include "lint/parameters.h"
 #include "lint/path.h"
 #include "lint/schema.h"
 #include "lint/tree.h"
@@ -62,6 +64,14 @@ void DropWhatOldFormsExplain(std::vector<Found>& schema, const std::vector<Found
             std::string_view(old.finding.path).substr(0, resources + kResources.size());
         if (fault.finding.rule == "validation" && IsWithin(fault.finding.path, all)) return true;
       }
+      // What moves or goes with the correction is not unknown as well.
+      if (fault.finding.rule == "unknown-field" &&
+          std::ranges::any_of(old.finding.changes, [&](const Change& change) {
+            return change.type == Change::Type::kRemoveMember &&
+                   IsWithin(fault.finding.path, change.path);
+          })) {
+        return true;
+      }
       // A kind is not found in a version that is gone; a decoder's text has no indexes.
       if (fault.finding.rule == "unknown-kind") {
         return old.finding.path == "apiVersion" || old.finding.path == "kind";
@@ -108,6 +118,9 @@ Result<std::string> ApplyAll(std::string text, const Finding& finding) {
     DRA_ASSIGN(const std::vector<YamlDocument> documents, json::ReadYaml(text));
     if (finding.document >= documents.size()) return BadInput("the document is gone");
     DRA_ASSIGN(text, Apply(text, documents[finding.document], change));
+    if (change.type != Change::Type::kRemoveDocument) continue;
+    DRA_ASSIGN(const std::vector<YamlDocument> rest, json::ReadYaml(text));
+    if (rest.size() + 1 != documents.size()) return BadInput("no document of its own");
   }
   return text;
 }
@@ -141,7 +154,9 @@ const char* SeverityName(Severity severity) {
   return severity == Severity::kError ? "error" : "warning";
 }
 
-CheckedFile CheckText(std::string_view name, std::string_view text, const RuleContext& context) {
+CheckedFile CheckText(std::string_view name, std::string_view text, const RuleContext& given) {
+  RuleContext context = given;
+  if (context.parameters.empty()) context.parameters = FindParameters(std::array{text});
   CheckedFile checked{.name = std::string(name), .findings = {}, .corrected = std::string(text)};
   const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
   if (!documents) {

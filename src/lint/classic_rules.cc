@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "lint/parameters.h"
 #include "lint/path.h"
 #include "lint/tree.h"
 
@@ -65,10 +66,12 @@ bool IsClassicKind(std::string_view kind) {
 }
 
 std::string_view DriverToday(std::string_view driver) {
-  return driver == "gpu.resource.nvidia.com" ? "gpu.nvidia.com" : driver;
+  if (driver == "gpu.resource.nvidia.com") return "gpu.nvidia.com";
+  if (driver == "gpu.resource.example.com") return "gpu.example.com";
+  return driver;
 }
 
-void ClassicKind(const Value& object, const RuleContext&, std::vector<Found>& found) {
+void ClassicKind(const Value& object, const RuleContext& context, std::vector<Found>& found) {
   const std::string_view version = object["apiVersion"].AsString();
   const std::string_view kind = object["kind"].AsString();
   if (version.starts_with(kGroup) && IsClassicKind(kind)) {
@@ -77,24 +80,59 @@ void ClassicKind(const Value& object, const RuleContext&, std::vector<Found>& fo
                                      "of today takes it",
                                      kind),
                          "remove this document"));
-  } else if (version.starts_with("gpu.resource.nvidia.com/")) {
-    Found made = Make("kind", "classic-kind",
-                      fmt::format("{} belongs to the driver of classic DRA, which today's driver "
-                                  "does not read: count and selectors of a claim's request say it",
-                                  kind),
-                      "remove this document");
+  } else if (const ParameterDocument* parameters = FindParameter(context, object)) {
+    std::string message = fmt::format(
+        "{} belongs to the driver of classic DRA, which today's driver does not read: count and "
+        "selectors of a claim's request say it",
+        kind);
+    if (const std::string rest = BesideCount(object, !parameters->of_claim); !rest.empty()) {
+      message += fmt::format("; no correction takes over what it says{}: {}",
+                             parameters->of_claim && HasCount(object) ? " beside count" : "", rest);
+    }
+    Found made = Make("kind", "classic-kind", std::move(message), "remove this document");
     made.finding.severity = Severity::kWarning;
+    made.finding.changes = {{.type = Change::Type::kRemoveDocument}};
     found.push_back(std::move(made));
   }
 }
 
-void ClassicFields(const Value& object, const RuleContext&, std::vector<Found>& found) {
+namespace {
+
+// Lets the claim whose spec stands at `spec_path` say the count of the parameters that it names.
+void TakeOverCount(const Value& object, const RuleContext& context, const std::string& spec_path,
+                   Finding& finding) {
+  const Value& spec = ValueAt(object, spec_path);
+  const ParameterDocument* parameters = FindParameter(
+      context, spec["parametersRef"], object["metadata"]["namespace"].AsString("default"));
+  if (parameters == nullptr || !HasCount(parameters->object)) return;
+  const Value& count = parameters->object["spec"]["count"];
+  // A claim of then is flat: claim-without-requests makes its fields a request.
+  std::string owner = spec_path;
+  const Value& requests = spec["devices"]["requests"];
+  if (!requests.empty()) owner = Child(Item(Child(spec_path, "devices.requests"), 0), "exactly");
+  const bool says_it = ValueAt(object, owner).Has("count");
+  if (requests.size() > 1 || says_it || !ValueAt(object, owner).IsObject()) {
+    finding.message += fmt::format("; no correction takes over count: {}", count.AsInt());
+    return;
+  }
+  finding.fix = fmt::format("count: {} in the request, and no parametersRef", count.AsInt());
+  finding.changes.insert(
+      finding.changes.begin(),
+      {.type = Change::Type::kInsertMember, .path = owner, .key = "count", .value = count});
+}
+
+}  // namespace
+
+void ClassicFields(const Value& object, const RuleContext& context, std::vector<Found>& found) {
   for (const Gone& gone : kGone) {
     // A ResourceClass is looked at once it has become a DeviceClass.
     if (!IsKind(object, gone.kind) || ValueAt(object, gone.path).IsNull()) continue;
     const std::string path(gone.path);
     Found made = Make(path, "classic-field", std::string(gone.why), fmt::format("no {}", path));
     made.finding.changes = {{.type = Change::Type::kRemoveMember, .path = path}};
+    if (path.starts_with("spec.") && path.ends_with(".parametersRef")) {
+      TakeOverCount(object, context, Parent(path), made.finding);
+    }
     found.push_back(std::move(made));
   }
 }

@@ -156,6 +156,31 @@ void ExtendedResources(const Value& object, const RuleContext&, std::vector<Foun
   });
 }
 
+void NodeNameWithExtendedResource(const Value& object, const RuleContext&,
+                                  std::vector<Found>& found) {
+  const std::string_view pod_path = PodSpecPath(object);
+  if (pod_path.empty() || object.Has("status")) return;
+  const Value& pod_spec = ValueAt(object, pod_path);
+  // Of a pod that lists claims as well, node-name-skips-scheduler speaks.
+  if (!pod_spec.Has("nodeName") || !pod_spec["resourceClaims"].empty()) return;
+  std::string resource;
+  ForEachContainer(object, [&](const Value& container, const std::string&) {
+    for (const json::Member& member : container["resources"]["limits"].Members()) {
+      const bool of_class = member.key().starts_with("deviceclass.resource.kubernetes.io/");
+      if (resource.empty() && (of_class || IsExtended(member.key()))) resource = member.key();
+    }
+  });
+  if (resource.empty()) return;
+  Found made = Make(Child(pod_path, "nodeName"), "node-name-skips-scheduler",
+                    fmt::format("nodeName goes past the scheduler, and nobody else makes the claim "
+                                "for {} when a DeviceClass offers it: the pod would not get its "
+                                "devices",
+                                resource),
+                    "nodeSelector: {kubernetes.io/hostname: …}");
+  made.finding.severity = Severity::kWarning;
+  found.push_back(std::move(made));
+}
+
 void OldWorkloadVersion(const Value& object, const RuleContext&, std::vector<Found>& found) {
   const std::string_view version = object["apiVersion"].AsString();
   const std::string_view kind = object["kind"].AsString();

@@ -16,6 +16,8 @@ void ExtendedResources(const json::Value& object, const RuleContext& context,
                        std::vector<Found>& found);
 
 // Rules about workloads that have no version or field any more, or never had a default.
+void NodeNameWithExtendedResource(const json::Value& object, const RuleContext& context,
+                                  std::vector<Found>& found);
 void OldWorkloadVersion(const json::Value& object, const RuleContext& context,
                         std::vector<Found>& found);
 void JobWithoutRestartPolicy(const json::Value& object, const RuleContext& context,

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "json/json.h"
+#include "lint/flow.h"
 #include "lint/path.h"
 
 namespace drachma::lint {
@@ -159,6 +161,25 @@ class TextEditor {
     return NoSuchPath(path);
   }
 
+  // With the comments before it, as far as the separators around it.
+  Result<std::string> RemoveDocument() const {
+    const auto separates = [&](std::size_t line) {
+      const std::string_view rest = text_.substr(line_starts_[line]);
+      return rest.starts_with("---") && (rest.size() == 3 || std::isspace(rest[3]) != 0);
+    };
+    const auto at = static_cast<std::size_t>(document_.places.front().value.line) - 1;
+    std::size_t first = at;
+    while (first > 0 && !separates(first)) --first;
+    std::size_t next = at + 1;
+    while (next < line_starts_.size() && !separates(next)) ++next;
+    const bool is_last = next == line_starts_.size();
+    // The first document goes with the separator behind it, others with the one before.
+    const bool is_first = !separates(first);
+    if (is_first && !is_last) ++next;
+    const std::size_t end = next >= line_starts_.size() ? text_.size() : line_starts_[next];
+    return Replace(line_starts_[first], end, "");
+  }
+
   // The outermost flow-style node that `path` stands in (or is), if any.
   [[nodiscard]] const Place* FlowAround(std::string_view path) const {
     for (const Place& place : document_.places) {
@@ -169,10 +190,59 @@ class TextEditor {
   }
 
   std::string ReplaceFlow(const Place& flow, const Value& value) {
-    return Replace(Offset(flow.value), Offset(flow.value_end), json::Write(value));
+    return Replace(Offset(flow.value), Offset(flow.value_end), WriteFlow(value, StyleOf(flow)));
+  }
+
+  // `change` inside the flow node `flow`, everything else of it left as it is; nothing when the
+  // place is not as expected. Whether the text then says what it should is the caller's to see.
+  std::optional<std::string> ChangeInFlow(const Place& flow, const Change& change) {
+    const FlowStyle style = StyleOf(flow);
+    const Place* place = Find(change.path);
+    if (place == nullptr) return std::nullopt;
+    const std::size_t end = Offset(place->value_end);
+    const auto member = [&] { return WriteFlowMember(change.key, change.value, style); };
+    const std::vector<const Place*> inside = Children(change.path);
+    switch (change.type) {
+      case Change::Type::kSetValue:
+        return Replace(Offset(place->value), end, WriteFlow(change.value, style));
+      case Change::Type::kReplaceMember:
+        return Replace(Offset(place->key), end, member());
+      case Change::Type::kInsertMember: {
+        if (inside.empty()) break;
+        const Place* before =
+            change.before.empty() ? nullptr : Find(Child(change.path, change.before));
+        if (before != nullptr) return Insert(Offset(before->key), member() + Comma(style));
+        return Insert(Offset(inside.back()->value_end), Comma(style) + member());
+      }
+      case Change::Type::kAppendItem:
+        if (inside.empty()) break;
+        return Insert(Offset(inside.back()->value_end),
+                      Comma(style) + WriteFlow(change.value, style));
+      case Change::Type::kRemoveMember: {
+        const std::vector<const Place*> siblings = Children(Parent(change.path));
+        const auto here = std::ranges::find(siblings, place);
+        if (here == siblings.end() || siblings.size() == 1) break;
+        if (std::next(here) != siblings.end()) {
+          return Replace(Offset(place->key), Offset((*std::next(here))->key), "");
+        }
+        return Replace(Offset((*std::prev(here))->value_end), end, "");
+      }
+      case Change::Type::kRemoveDocument:
+        break;
+    }
+    return std::nullopt;
   }
 
  private:
+  // JSON when the first key of the node has quotes, compact when nothing follows its colon.
+  [[nodiscard]] FlowStyle StyleOf(const Place& flow) const {
+    const std::size_t begin = Offset(flow.value);
+    const std::string_view text = text_.substr(begin, Offset(flow.value_end) - begin);
+    const std::size_t first = text.find_first_not_of("[{ \n");
+    if (first == std::string_view::npos || text[first] != '"') return FlowStyle::kPlain;
+    return text.find("\": ") == std::string_view::npos ? FlowStyle::kCompactJson : FlowStyle::kJson;
+  }
+
   static bool IsScalar(const Value& value) { return !value.IsArray() && !value.IsObject(); }
 
   static std::string LastKey(std::string_view path) {
@@ -314,6 +384,14 @@ class TextEditor {
   std::vector<std::string_view> parents_;  // of document_.places
 };
 
+// Whether `text` has `wanted` as its document that begins at `begin`.
+bool Says(std::string_view text, Mark begin, const Value& wanted) {
+  const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
+  return documents && std::ranges::any_of(*documents, [&](const YamlDocument& document) {
+           return document.begin.line == begin.line && document.value == wanted;
+         });
+}
+
 // The change as seen from the node `base`: its path without the base's.
 Change Relative(const Change& change, std::string_view base) {
   Change relative = change;
@@ -354,6 +432,8 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
     case Change::Type::kRemoveMember:
       at->Erase(std::get<std::string>(last));
       break;
+    case Change::Type::kRemoveDocument:
+      return BadInput("a document is no part of itself");
   }
   return root;
 }
@@ -361,6 +441,7 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
 Result<std::string> Apply(std::string_view text, const YamlDocument& document,
                           const Change& change) {
   TextEditor editor(text, document);
+  if (change.type == Change::Type::kRemoveDocument) return editor.RemoveDocument();
   if (const Place* flow = editor.FlowAround(change.path)) {
     Value root = document.value;
     const Value* node = FindForChange(root, ParsePath(flow->path));
@@ -369,6 +450,11 @@ Result<std::string> Apply(std::string_view text, const YamlDocument& document,
         flow->path == change.path &&
         (change.type == Change::Type::kReplaceMember || change.type == Change::Type::kRemoveMember);
     if (!is_the_node) {
+      DRA_ASSIGN(const Value wanted, ApplyToTree(document.value, change));
+      if (std::optional<std::string> edited = editor.ChangeInFlow(*flow, change);
+          edited && Says(*edited, document.begin, wanted)) {
+        return *std::move(edited);
+      }
       DRA_ASSIGN(const Value changed, ApplyToTree(*node, Relative(change, flow->path)));
       return editor.ReplaceFlow(*flow, changed);
     }
@@ -384,6 +470,8 @@ Result<std::string> Apply(std::string_view text, const YamlDocument& document,
       return editor.AppendItem(change.path, change.value);
     case Change::Type::kRemoveMember:
       return editor.RemoveMember(change.path);
+    case Change::Type::kRemoveDocument:
+      break;  // above
   }
   return NoSuchPath(change.path);
 }

@@ -10,8 +10,8 @@
 namespace drachma::lint {
 
 // The text after one change to one of its documents. Only the lines of the change differ: block
-// style is edited line by line; inside flow style ({…}, […], JSON) the outermost flow node is
-// written again as JSON.
+// style is edited line by line, and what is new inside flow style ({…}, […], JSON) is spelled as
+// the rest of it: with quotes in JSON, plain where YAML allows it otherwise.
 // REQUIRES: `document` was read from `text`.
 // ERRORS: kBadRequest when the change names a path that the document does not have.
 [[nodiscard]] Result<std::string> Apply(std::string_view text, const json::YamlDocument& document,

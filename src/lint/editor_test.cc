@@ -114,11 +114,44 @@ TEST(Apply, TheFirstMemberOfAnItemLeavesTheDash) {
             "a:\n- x: 1\n");
 }
 
-TEST(Apply, FlowStyleIsWrittenAgainAsJson) {
+TEST(Apply, FlowStyleKeepsItsSpelling) {
   EXPECT_EQ(Edited("a: {b: [1], c: x} # keep\n",
                    {.type = Type::kAppendItem, .path = "a.b", .value = Value(2)}),
-            "a: {\"b\":[1,2],\"c\":\"x\"} # keep\n");
-  EXPECT_EQ(Edited(R"({"a": {"b": 1}})", {.path = "a.b", .value = Value(2)}), R"({"a":{"b":2}})");
+            "a: {b: [1, 2], c: x} # keep\n");
+  EXPECT_EQ(Edited("- {name: c, image: 'busybox' }\n",
+                   {.type = Type::kInsertMember,
+                    .path = "[0]",
+                    .key = "resources",
+                    .value = Value::Object({{"claims", Value::Array({"gpu", "a, b", "1", 1})}})}),
+            "- {name: c, image: 'busybox', resources: {claims: [gpu, \"a, b\", \"1\", 1]} }\n");
+  EXPECT_EQ(Edited("a: {b: 1, c: 2, d: 3}\n", {.type = Type::kRemoveMember, .path = "a.b"}),
+            "a: {c: 2, d: 3}\n");
+  EXPECT_EQ(Edited("a: {b: 1, c: 2, d: 3}\n", {.type = Type::kRemoveMember, .path = "a.d"}),
+            "a: {b: 1, c: 2}\n");
+  EXPECT_EQ(Edited("a: {b: {c: 1}, d: 3}\n", {.type = Type::kRemoveMember, .path = "a.b.c"}),
+            "a: {b: {}, d: 3}\n");
+  EXPECT_EQ(Edited("a: {b: {c: 1}, d: 3}\n",
+                   {.type = Type::kReplaceMember, .path = "a.b", .key = "x", .value = "true"}),
+            "a: {x: \"true\", d: 3}\n");
+}
+
+TEST(Apply, JsonStaysJson) {
+  EXPECT_EQ(Edited(R"({"a": {"b": 1}})", {.path = "a.b", .value = Value(2)}), R"({"a": {"b": 2}})");
+  EXPECT_EQ(Edited("{\"a\":{\"b\":1},\n \"c\":2}",
+                   {.type = Type::kInsertMember, .path = "a", .key = "x", .value = "y"}),
+            "{\"a\":{\"b\":1,\"x\":\"y\"},\n \"c\":2}");
+}
+
+TEST(Apply, ADocumentGoesWithOneSeparator) {
+  const auto without = [](std::string_view text, std::size_t index) {
+    const auto documents = json::ReadYaml(text);
+    return Apply(text, documents->at(index), {.type = Type::kRemoveDocument}).value_or("?");
+  };
+  constexpr std::string_view kThree = "# one\na: 1\n---\n# two\nb: |\n  ---\n--- # three\nc: 3\n";
+  EXPECT_EQ(without(kThree, 0), "# two\nb: |\n  ---\n--- # three\nc: 3\n");
+  EXPECT_EQ(without(kThree, 1), "# one\na: 1\n--- # three\nc: 3\n");
+  EXPECT_EQ(without(kThree, 2), "# one\na: 1\n---\n# two\nb: |\n  ---\n");
+  EXPECT_EQ(without("a: 1\n", 0), "");
 }
 
 TEST(Apply, PlacesCountCodePoints) {

@@ -31,6 +31,7 @@ std::span<const Rule> Rules() {
       {"claims-as-names", ClaimsAsNames},
       {"claim-not-listed", ClaimNotListed},
       {"node-name-skips-scheduler", NodeNameSkipsScheduler},
+      {"node-name-with-extended-resource", NodeNameWithExtendedResource},
       {"extended-resources", ExtendedResources},
       {"job-restart-policy", JobWithoutRestartPolicy},
       {"shapes", ShapesOfFields},

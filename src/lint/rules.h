@@ -11,9 +11,18 @@
 
 namespace drachma::lint {
 
+// A document with parameters of classic DRA.
+struct ParameterDocument {
+  json::Value object;
+  bool of_claim = false;  // a claim's or template's parametersRef names it
+};
+
 // What rules may know beside the object.
 struct RuleContext {
   std::string driver = "gpu.nvidia.com";  // the domain of names that have none
+  // Of all files of the input as they were written (parameters.h). CheckText looks for those of
+  // its own text when there are none.
+  std::vector<ParameterDocument> parameters = {};
 };
 
 // What a rule found: a Finding without file and place (`path` says where), or with an offset into

@@ -10,6 +10,9 @@
 #include "api/features.h"
 #include "api/kinds.h"
 #include "base/clock.h"
+#include "lint/path.h"
+#include "lint/tree.h"
+#include "validation/gpu_config.h"
 #include "validation/strategy.h"
 
 namespace drachma::lint {
@@ -95,6 +98,30 @@ void CheckRules(const api::KindInfo& kind, std::string_view version, Value objec
   }
 }
 
+// What the admission of the GPU drivers refuses in opaque configs.
+void CheckGpuParameters(const Value& object, std::string_view kind, std::vector<Found>& found) {
+  std::string_view configs;
+  if (kind == "DeviceClass") configs = "spec.config";
+  if (kind == "ResourceClaim") configs = "spec.devices.config";
+  if (kind == "ResourceClaimTemplate") configs = "spec.spec.devices.config";
+  if (configs.empty()) return;
+  for (std::size_t i = 0; i < ValueAt(object, configs).size(); ++i) {
+    const std::string opaque = Child(Item(configs, i), "opaque");
+    const std::string_view driver = ValueAt(object, opaque)["driver"].AsString();
+    const Value& parameters = ValueAt(object, opaque)["parameters"];
+    const bool reads_them =
+        driver == validation::kGpuDriver || driver == validation::kComputeDomainDriver;
+    if (!reads_them || !parameters.IsObject()) continue;
+    // Which gates a cluster's driver has on, a file does not know.
+    const auto config = validation::ReadGpuConfig(parameters, validation::Decoding::kStrict,
+                                                  [](std::string_view) { return true; });
+    if (config) continue;
+    found.push_back(
+        Make(Child(opaque, "parameters"), "gpu-config",
+             fmt::format("{} refuses these parameters: {}", driver, config.error().message)));
+  }
+}
+
 }  // namespace
 
 void FindSchemaFaults(const json::YamlDocument& document, std::vector<Found>& found) {
@@ -131,6 +158,7 @@ void FindSchemaFaults(const json::YamlDocument& document, std::vector<Found>& fo
   for (const std::string& text : decoded->strict_errors) {
     found.push_back(Make(QuotedPath(text), "unknown-field", text));
   }
+  if (parts.group == "resource.k8s.io") CheckGpuParameters(object, kind_name, found);
   decoded->value.Set("apiVersion", object["apiVersion"]);
   decoded->value.Set("kind", object["kind"]);
   CheckRules(*kind, parts.version, std::move(decoded->value), found);
