@@ -40,6 +40,14 @@ PlannedClaim DescribeClaim(const Value& claim, std::string pod_claim) {
   return planned;
 }
 
+// Whether the status knows of the pod's claim; one without a name is not needed.
+bool HasStatus(const Value& pod, const Value& pod_claim) {
+  return std::ranges::any_of(pod["status"]["resourceClaimStatuses"].Items(),
+                             [&](const Value& status) {
+                               return status["name"].AsString() == pod_claim["name"].AsString();
+                             });
+}
+
 }  // namespace
 
 PlanLog::PlanLog(client::Client& client, const std::vector<Manifest>& manifests) {
@@ -119,6 +127,20 @@ const Value* PlanLog::ClaimOf(const Value& pod, std::string_view name) const {
   return claim == claims->second.end() ? nullptr : &claim->second;
 }
 
+std::string PlanLog::MissingClaim(const Value& pod) const {
+  for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
+    const std::string_view name = client::ClaimNameOf(pod, pod_claim);
+    const std::string_view from = pod_claim["resourceClaimTemplateName"].AsString();
+    if (name.empty() && !HasStatus(pod, pod_claim)) {
+      return fmt::format("waits for its ResourceClaim from template {}", from);
+    }
+    if (!name.empty() && claims_->Get(client::NamespaceOf(pod), name) == nullptr) {
+      return fmt::format("waits for ResourceClaim {}, which does not exist", name);
+    }
+  }
+  return {};
+}
+
 std::string PlanLog::WhyPending(const Value& pod) const {
   const Value* scheduled = client::ConditionOf(pod, "PodScheduled");
   if (scheduled != nullptr && !(*scheduled)["message"].AsString().empty()) {
@@ -128,14 +150,26 @@ std::string PlanLog::WhyPending(const Value& pod) const {
     return fmt::format("held by scheduling gate {}",
                        pod["spec"]["schedulingGates"].Items()[0]["name"].AsString());
   }
+  return MissingClaim(pod);
+}
+
+// A pod that came with its node passes the scheduler by; its kubelet holds it until its claims are
+// its own.
+std::string PlanLog::WhyHeld(const Value& pod) const {
+  if (pod["status"]["phase"].AsString() != "Pending") return {};
+  if (std::string missing = MissingClaim(pod); !missing.empty()) return missing;
   for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
     const std::string_view name = client::ClaimNameOf(pod, pod_claim);
-    const std::string_view from = pod_claim["resourceClaimTemplateName"].AsString();
-    if (name.empty()) {
-      return fmt::format("waits for its ResourceClaim from template {}", from);
+    const Value* claim = name.empty() ? nullptr : claims_->Get(client::NamespaceOf(pod), name);
+    if (claim == nullptr) continue;
+    if ((*claim)["status"]["allocation"].IsNull()) {
+      return fmt::format("waits for ResourceClaim {}, which is not allocated", name);
     }
-    if (claims_->Get(client::NamespaceOf(pod), name) == nullptr) {
-      return fmt::format("waits for ResourceClaim {}, which does not exist", name);
+    const bool reserved = std::ranges::any_of(
+        (*claim)["status"]["reservedFor"].Items(),
+        [&](const Value& consumer) { return consumer["uid"].AsString() == client::UidOf(pod); });
+    if (!reserved) {
+      return fmt::format("waits for ResourceClaim {}, which is not reserved for it", name);
     }
   }
   return {};
@@ -161,7 +195,8 @@ PlannedPod PlanLog::Describe(const Entry& entry) const {
     planned.phase = "Evicted";
     if (disruption != nullptr) planned.reason = (*disruption)["message"].AsString();
   } else if (!planned.node.empty()) {
-    planned.phase = "Scheduled";
+    planned.reason = WhyHeld(pod);
+    planned.phase = planned.reason.empty() ? "Scheduled" : "Pending";
   } else {
     planned.phase = "Pending";
     planned.reason = WhyPending(pod);

@@ -40,7 +40,11 @@ class PlanLog {
   [[nodiscard]] PlannedPod Describe(const Entry& entry) const;
   // The claim as it was reserved for the pod, or null.
   [[nodiscard]] const json::Value* ClaimOf(const json::Value& pod, std::string_view name) const;
+  // Which claim of the pod does not exist; empty: all do.
+  [[nodiscard]] std::string MissingClaim(const json::Value& pod) const;
   [[nodiscard]] std::string WhyPending(const json::Value& pod) const;
+  // Why a pod does not start on the node that it came with; empty: it does.
+  [[nodiscard]] std::string WhyHeld(const json::Value& pod) const;
 
   std::vector<std::unique_ptr<client::Informer>> informers_;
   const client::Informer* claims_ = nullptr;

@@ -138,6 +138,43 @@ TEST(Plan, WithoutNodesTheDefaultFleetServes) {
   EXPECT_THAT(devices, SizeIs(2));
 }
 
+constexpr std::string_view kOnItsNode = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  nodeName: NODE
+  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+  resourceClaims: [{name: g, resourceClaimTemplateName: TEMPLATE}]
+)";
+
+// One pod that names its node itself and wants a claim of `claim_template`.
+Plan PlanOnItsNode(std::string_view claim_template) {
+  std::string text(kOnItsNode);
+  text.replace(text.find("TEMPLATE"), std::string_view("TEMPLATE").size(), claim_template);
+  const std::string node = NodesOf(BuiltInFleets().front()).front().name;
+  text.replace(text.find("NODE"), std::string_view("NODE").size(), node);
+  return PlanOf(ParseManifests(std::string(kOneGpu) + "---" + text, "f").value()).plan;
+}
+
+TEST(Plan, APodOnItsNodeWaitsForAClaimThatNobodyAllocates) {
+  const Plan plan = PlanOnItsNode("one");
+  const auto pod = std::ranges::find(plan.pods, "p", &PlannedPod::name);
+  ASSERT_NE(pod, plan.pods.end());
+  EXPECT_EQ(pod->phase, "Pending");
+  EXPECT_THAT(pod->reason, HasSubstr("which is not allocated"));
+  EXPECT_TRUE(HasWarning(plan, "warning Pod/default/p is not allowed to use ResourceClaim"));
+}
+
+TEST(Plan, APodOnItsNodeWaitsForATemplateThatDoesNotExist) {
+  const Plan plan = PlanOnItsNode("missing");
+  const auto pod = std::ranges::find(plan.pods, "p", &PlannedPod::name);
+  ASSERT_NE(pod, plan.pods.end());
+  EXPECT_EQ(pod->phase, "Pending");
+  EXPECT_EQ(pod->reason, "waits for its ResourceClaim from template missing");
+  EXPECT_TRUE(HasWarning(plan, "warning Pod/default/p ResourceClaim not created yet"));
+}
+
 TEST(Plan, TheSameInputGivesTheSamePlan) {
   const auto once = [] {
     return json::Write(ToJson(PlanOf(ParseManifests(kOneGpu, "f").value()).plan));

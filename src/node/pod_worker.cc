@@ -45,30 +45,42 @@ Time StartedAt(const Value& pod, Time fallback) {
   return TimeIn(pod["status"]["startTime"]).value_or(fallback);
 }
 
-std::vector<std::string> ClaimNamesOf(const Value& pod) {
+// The claims of a pod by name. ERRORS: kConflict while the claim of a template has not been made
+// (upstream's resourceclaim.Name); a status without a name says that there will be none.
+Result<std::vector<std::string>> ClaimNamesOf(const Value& pod) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
     if (!name.empty() && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   };
+  const auto& statuses = pod["status"]["resourceClaimStatuses"].Items();
   for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
+    const bool made =
+        pod_claim.Has("resourceClaimName") ||
+        std::ranges::any_of(statuses, [name = pod_claim["name"].AsString()](const Value& status) {
+          return status["name"].AsString() == name;
+        });
+    if (!made) {
+      return Fail(Code::kConflict, fmt::format("pod \"{}/{}\": ResourceClaim not created yet",
+                                               client::NamespaceOf(pod), client::NameOf(pod)));
+    }
     add(client::ClaimNameOf(pod, pod_claim));
   }
   add(pod.At({"status", "extendedResourceClaimStatus", "resourceClaimName"}).AsString());
   return names;
 }
 
-// The steps of kubelet's DRA manager that can refuse a claim.
+// The steps of kubelet's DRA manager that can refuse a claim, in its order.
 std::optional<std::string> Refusal(const Value& pod, const Value& claim) {
   const std::string_view name = client::NameOf(claim);
-  if (claim["status"]["allocation"].IsNull()) {
-    return fmt::format("ResourceClaim {} is not allocated", name);
-  }
   const bool reserved = std::ranges::any_of(
       claim["status"]["reservedFor"].Items(),
       [&](const Value& consumer) { return consumer["uid"].AsString() == client::UidOf(pod); });
   if (!reserved) {
     return fmt::format("pod {} ({}) is not allowed to use ResourceClaim {} ({})",
                        client::NameOf(pod), client::UidOf(pod), name, client::UidOf(claim));
+  }
+  if (claim["status"]["allocation"].IsNull()) {
+    return fmt::format("ResourceClaim {}: not allocated", name);
   }
   return std::nullopt;
 }
@@ -225,13 +237,13 @@ void PodWorker::PreparingFailed(const Value& pod, State& state, Work& work) {
 
 bool PodWorker::PrepareClaims(const Value& pod, SimNode& node, State& state, Work& work) {
   if (state.claims == Claims::kUnknown) {
-    const std::vector<std::string> names = ClaimNamesOf(pod);
-    if (names.empty()) {
-      state.claims = Claims::kReady;
-    } else {
-      FetchClaims(names, pod, state, work);
+    const Result<std::vector<std::string>> names = ClaimNamesOf(pod);
+    if (names && !names->empty()) {
+      FetchClaims(*names, pod, state, work);
       return false;
     }
+    state.claims = names ? Claims::kReady : Claims::kFailed;
+    if (!names) state.error = names.error().message;
   }
   if (state.claims == Claims::kFetching) {
     state.error = CheckClaims(pod, state);

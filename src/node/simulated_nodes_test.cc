@@ -161,6 +161,46 @@ TEST_F(SimulatedNodesTest, APodWhoseClaimIsNotReservedForItWaits) {
   EXPECT_EQ(Phase(), "Running");
 }
 
+TEST_F(SimulatedNodesTest, APodWhoseClaimATemplateHasNotMadeYetWaits) {
+  PutPod();
+  api_.Change(resources::kPods, "default", "p", [](Value& pod) {
+    pod.Edit("spec").Set(
+        "resourceClaims",
+        Value::Array({Value::Object({{"name", "x"}, {"resourceClaimTemplateName", "missing"}})}));
+  });
+  Run();
+  EXPECT_EQ(Phase(), "Pending");
+  EXPECT_THAT(Events(), ElementsAre("Failed to prepare dynamic resources: prepare dynamic "
+                                    "resources: pod \"default/p\": ResourceClaim not created yet"));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(SimulatedNodesTest, APodWaitsUntilTheClaimOfItsTemplateIsAllocatedAndReserved) {
+  api_.Apply(kClaim);
+  Value allocated;
+  api_.Change(resources::kResourceClaims, "default", "c", [&](Value& claim) {
+    allocated = claim["status"];
+    claim.Erase("status");
+  });
+  PutPod();
+  api_.Change(resources::kPods, "default", "p", [](Value& pod) {
+    pod.Edit("spec").Set(
+        "resourceClaims",
+        Value::Array({Value::Object({{"name", "x"}, {"resourceClaimTemplateName", "t"}})}));
+    pod.Edit("status").Set(
+        "resourceClaimStatuses",
+        Value::Array({Value::Object({{"name", "x"}, {"resourceClaimName", "c"}})}));
+  });
+  Run(std::chrono::seconds(10));
+  EXPECT_EQ(Phase(), "Pending");
+  EXPECT_THAT(log_, IsEmpty());
+  api_.Change(resources::kResourceClaims, "default", "c",
+              [&](Value& claim) { claim.Set("status", allocated); });
+  Run(std::chrono::seconds(30));
+  EXPECT_EQ(Phase(), "Running");
+  EXPECT_THAT(log_, ElementsAre("prepare c"));
+}
+
 TEST_F(SimulatedNodesTest, APodEndsAfterItsRunTimeAndGivesItsClaimBackFirst) {
   api_.Apply(kClaim);
   PutPod(kRunSeconds, "5");
