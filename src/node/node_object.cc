@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "client/objects.h"
@@ -63,8 +64,8 @@ Value NodeInfo(const Value& node) {
                         {"architecture", "amd64"}});
 }
 
-Value NodeAddresses(std::string_view name, std::uint32_t index) {
-  return Value::Array({Value::Object({{"type", "InternalIP"}, {"address", NodeAddress(index)}}),
+Value NodeAddresses(std::string_view name, std::string_view address) {
+  return Value::Array({Value::Object({{"type", "InternalIP"}, {"address", address}}),
                        Value::Object({{"type", "Hostname"}, {"address", name}})});
 }
 
@@ -80,11 +81,32 @@ std::string NodeAddress(std::uint32_t index) {
   return fmt::format("172.{}.{}.{}", 16 + (index >> 16), (index >> 8) & 0xFF, index & 0xFF);
 }
 
+std::uint32_t IndexOfAddress(std::string_view address) {
+  std::array<std::uint32_t, 4> bytes{};
+  const char* next = address.data();
+  const char* const end = next + address.size();
+  for (std::uint32_t& byte : bytes) {
+    const auto [rest, error] = std::from_chars(next, end, byte);
+    if (error != std::errc() || byte > 0xFF) return 0;
+    next = rest == end ? end : rest + 1;
+  }
+  if (bytes[1] < 16) return 0;
+  const std::uint32_t index = ((bytes[1] - 16) << 16) | (bytes[2] << 8) | bytes[3];
+  return NodeAddress(index) == address ? index : 0;
+}
+
+std::string_view InternalAddressOf(const Value& node) {
+  for (const Value& entry : node["status"]["addresses"].Items()) {
+    if (entry["type"].AsString() == "InternalIP") return entry["address"].AsString();
+  }
+  return {};
+}
+
 std::string PodAddress(std::uint32_t index, std::uint32_t pod) {
   return fmt::format("10.{}.{}.{}", 128 + ((index >> 8) & 0x7F), index & 0xFF, pod & 0xFF);
 }
 
-Value NewNode(const NodeSpec& spec, std::uint32_t index, Time now) {
+Value NewNode(const NodeSpec& spec, std::string_view address, Time now) {
   Value labels = ToObject(spec.labels);
   labels.Set("kubernetes.io/hostname", spec.name);
   labels.Set("kubernetes.io/os", "linux");
@@ -99,17 +121,17 @@ Value NewNode(const NodeSpec& spec, std::uint32_t index, Time now) {
   Value status = Value::Object(
       {{"capacity", ToObject(spec.capacity)}, {"allocatable", ToObject(spec.capacity)}});
   node.Set("status", std::move(status));
-  const Value ready = ReadyPatch(node, index, now)["status"];
+  const Value ready = ReadyPatch(node, address, now)["status"];
   for (const json::Member& member : ready.Members()) {
     node.Edit("status").Set(member.key(), member.value);
   }
   return node;
 }
 
-Value ReadyPatch(const Value& node, std::uint32_t index, Time now) {
+Value ReadyPatch(const Value& node, std::string_view address, Time now) {
   Value status = Value::Object({{"conditions", HealthyConditions(node, now)}});
-  if (!node["status"].Has("addresses")) {
-    status.Set("addresses", NodeAddresses(client::NameOf(node), index));
+  if (InternalAddressOf(node) != address) {
+    status.Set("addresses", NodeAddresses(client::NameOf(node), address));
   }
   if (node["status"]["nodeInfo"]["kubeletVersion"].AsString().empty()) {
     status.Set("nodeInfo", NodeInfo(node));

@@ -26,15 +26,19 @@ struct NodeSpec {
   std::map<std::string, std::string> capacity;
 };
 
-// The Node of `spec`, ready, with the address that `index` gives it.
-[[nodiscard]] json::Value NewNode(const NodeSpec& spec, std::uint32_t index, Time now);
+// The Node of `spec`, ready, with its address.
+[[nodiscard]] json::Value NewNode(const NodeSpec& spec, std::string_view address, Time now);
 // A strategic merge patch of nodes/status that says the node is fine: its conditions, with their
-// heartbeat, and what a kubelet reports and the object lacks.
-[[nodiscard]] json::Value ReadyPatch(const json::Value& node, std::uint32_t index, Time now);
+// heartbeat, its address, and what else a kubelet reports and the object lacks.
+[[nodiscard]] json::Value ReadyPatch(const json::Value& node, std::string_view address, Time now);
 // kube-node-lease's Lease of a node.
 [[nodiscard]] json::Value NewLease(const json::Value& node, Duration interval, Time now);
 // "172.16.0.7": the address of the node with that index.
 [[nodiscard]] std::string NodeAddress(std::uint32_t index);
+// The index whose address that is, or 0: none, indexes begin at 1.
+[[nodiscard]] std::uint32_t IndexOfAddress(std::string_view address);
+// The InternalIP that the Node says it has; empty: none.
+[[nodiscard]] std::string_view InternalAddressOf(const json::Value& node);
 // "10.128.7.2": the address of the `pod`th pod of a node.
 [[nodiscard]] std::string PodAddress(std::uint32_t index, std::uint32_t pod);
 

@@ -38,10 +38,17 @@ void NodeWorker::OnNode(const Change& change) {
   const std::string name = client::KeyOf(change.object);
   if (change.type == Change::Type::kDeleted) {
     table_.Stop(name);
+    table_.Release(name);
     pulses_.erase(name);
+    awaited_.erase(name);
     return;
   }
-  if (IsOurs(change.object)) Add(name);
+  // Nodes of other processes keep their addresses, too.
+  const std::string_view address = InternalAddressOf(change.object);
+  if (IndexOfAddress(address) != 0) table_.IndexOf(name, address);
+  if (!IsOurs(change.object)) return;
+  if (!specs_.contains(name) && table_.Find(name) == nullptr) awaited_.insert(name);
+  Add(name);
 }
 
 void NodeWorker::OnSlice(const Change& change) {
@@ -61,9 +68,9 @@ bool NodeWorker::IsOurs(const Value& node) const {
 }
 
 Action NodeWorker::Register(const NodeSpec& spec) {
-  Action action{.request = client::CreateRequest(
-                    resources::kNodes, "",
-                    NewNode(spec, static_cast<std::uint32_t>(table_.size() + 1), Now()))};
+  Action action{
+      .request = client::CreateRequest(
+          resources::kNodes, "", NewNode(spec, NodeAddress(table_.IndexOf(spec.name)), Now()))};
   action.settle = [](const Result<Value>& answer) -> Status {
     if (answer || answer.error().code == Code::kAlreadyExists) return {};
     return std::unexpected(answer.error());
@@ -80,7 +87,7 @@ void NodeWorker::SyncStatus(const Value& object, const SimNode& node, Pulse& pul
                             Work& work) const {
   const Value* ready = client::ConditionOf(object, "Ready");
   const bool well = ready != nullptr && (*ready)["status"].AsString() == "True" &&
-                    object["status"].Has("addresses") &&
+                    InternalAddressOf(object) == node.address() &&
                     !object["status"]["nodeInfo"]["kubeletVersion"].AsString().empty();
   const bool due = table_.options().heartbeats && Now() >= pulse.next_status;
   if (well && !due) return;
@@ -88,7 +95,7 @@ void NodeWorker::SyncStatus(const Value& object, const SimNode& node, Pulse& pul
   work.actions.push_back(
       {.request = client::PatchRequest(resources::kNodes, "", client::NameOf(object),
                                        client::PatchType::kStrategicMerge,
-                                       ReadyPatch(object, node.index(), Now()), "status")});
+                                       ReadyPatch(object, node.address(), Now()), "status")});
 }
 
 void NodeWorker::SyncSlices(const Value& object, const SimNode& node, Work& work) const {
@@ -143,6 +150,11 @@ void NodeWorker::SyncLease(const Value& object, Pulse& pulse, Work& work) {
   work.actions.push_back(std::move(action));
 }
 
+void NodeWorker::Settle(const std::string& name) {
+  awaited_.erase(name);
+  if (specs_.contains(name)) settled_.insert(name);
+}
+
 Work NodeWorker::Sync(const std::string& key) {
   Work work;
   const auto spec = specs_.find(key);
@@ -164,7 +176,7 @@ Work NodeWorker::Sync(const std::string& key) {
                              .reason = "InvalidSimulation",
                              .message = started.error().message});
       Log(LogLevel::kError, "node", "{}: {}", key, started.error().message);
-      if (spec != specs_.end()) settled_.insert(key);
+      Settle(key);
       return work;
     }
     node = *started;
@@ -183,7 +195,7 @@ Work NodeWorker::Sync(const std::string& key) {
   Pulse& pulse = pulses_[key];
   SyncStatus(*object, *node, pulse, work);
   SyncSlices(*object, *node, work);
-  if (work.actions.empty() && spec != specs_.end()) settled_.insert(key);
+  if (work.actions.empty()) Settle(key);
   if (table_.options().heartbeats) SyncLease(*object, pulse, work);
   for (Action& action : work.actions) {
     if (action.request.as == nullptr) action.request.as = table_.KubeletOf(key);

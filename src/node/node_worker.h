@@ -19,8 +19,11 @@ class NodeWorker final : public controllers::Controller {
 
   // Makes the nodes of the options, once the caches are there.
   void RegisterAll();
-  // Whether every node of the options is there with its devices.
-  [[nodiscard]] bool registered() const { return settled_.size() >= specs_.size(); }
+  // Whether every node of the options, and every other one that was found, is there with its
+  // devices.
+  [[nodiscard]] bool registered() const {
+    return settled_.size() >= specs_.size() && awaited_.empty();
+  }
 
  private:
   struct Pulse {
@@ -32,6 +35,7 @@ class NodeWorker final : public controllers::Controller {
   void OnNode(const client::Change& change);
   void OnSlice(const client::Change& change);
   [[nodiscard]] bool IsOurs(const json::Value& node) const;
+  void Settle(const std::string& name);
   [[nodiscard]] controllers::Action Register(const NodeSpec& spec);
   void SyncStatus(const json::Value& object, const SimNode& node, Pulse& pulse,
                   controllers::Work& work) const;
@@ -45,6 +49,7 @@ class NodeWorker final : public controllers::Controller {
   std::map<std::string, const NodeSpec*, std::less<>> specs_;
   std::set<std::string, std::less<>> registered_;  // of specs_: seen once, not made again
   std::set<std::string, std::less<>> settled_;     // of specs_: with all its devices
+  std::set<std::string, std::less<>> awaited_;     // not of specs_: found, not yet settled
   std::map<std::string, std::set<std::string>, std::less<>> slices_of_node_;
   std::map<std::string, Pulse, std::less<>> pulses_;
 };

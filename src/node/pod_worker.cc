@@ -135,7 +135,7 @@ void PodWorker::Forget(const std::string& uid) {
 }
 
 PodAddresses PodWorker::AddressesOf(const State& state, const SimNode& node) const {
-  return {.pod_ip = PodAddress(node.index(), state.address), .host_ip = NodeAddress(node.index())};
+  return {.pod_ip = PodAddress(node.index(), state.address), .host_ip = node.address()};
 }
 
 Action PodWorker::PatchStatus(const Value& pod, Value patch) {

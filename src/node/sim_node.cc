@@ -8,8 +8,9 @@
 
 namespace drachma::node {
 
-SimNode::SimNode(std::uint32_t index, std::vector<std::unique_ptr<DraPlugin>> plugins)
-    : index_(index), plugins_(std::move(plugins)) {}
+SimNode::SimNode(std::uint32_t index, std::string address,
+                 std::vector<std::unique_ptr<DraPlugin>> plugins)
+    : index_(index), address_(std::move(address)), plugins_(std::move(plugins)) {}
 
 DraPlugin& SimNode::PluginOf(std::string_view driver) {
   const auto found =
@@ -74,11 +75,36 @@ Result<SimNode*> NodeTable::Start(const json::Value& node) {
     DRA_ASSIGN(plugins, options_.drivers(node));
   }
   const std::string name(client::NameOf(node));
+  const std::string_view shown = InternalAddressOf(node);
+  const std::uint32_t index = IndexOf(name, shown);
+  // An address that is not one of ours was given on purpose.
+  const bool given = !shown.empty() && IndexOfAddress(shown) == 0;
   auto& entry = nodes_[name];
-  entry = std::make_unique<SimNode>(next_index_++, std::move(plugins));
+  entry = std::make_unique<SimNode>(index, given ? std::string(shown) : NodeAddress(index),
+                                    std::move(plugins));
   SimNode* const started = entry.get();
   if (started_) started_(name);
   return started;
+}
+
+std::uint32_t NodeTable::IndexOf(std::string_view name, std::string_view address) {
+  if (const auto known = indexes_.find(name); known != indexes_.end()) return known->second;
+  std::uint32_t index = IndexOfAddress(address);
+  if (index == 0 || taken_.contains(index)) {
+    while (taken_.contains(lowest_)) ++lowest_;
+    index = lowest_;
+  }
+  taken_.insert(index);
+  indexes_.emplace(name, index);
+  return index;
+}
+
+void NodeTable::Release(std::string_view name) {
+  const auto known = indexes_.find(name);
+  if (known == indexes_.end()) return;
+  taken_.erase(known->second);
+  lowest_ = std::min(lowest_, known->second);
+  indexes_.erase(known);
 }
 
 void NodeTable::Stop(std::string_view name) {

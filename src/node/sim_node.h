@@ -20,9 +20,13 @@ namespace drachma::node {
 // One simulated node: its drivers, which of its pods use which claim, and its addresses.
 class SimNode {
  public:
-  SimNode(std::uint32_t index, std::vector<std::unique_ptr<DraPlugin>> plugins);
+  SimNode(std::uint32_t index, std::string address,
+          std::vector<std::unique_ptr<DraPlugin>> plugins);
 
+  // Says which addresses its pods have.
   [[nodiscard]] std::uint32_t index() const { return index_; }
+  // Its own; the host's address for its pods.
+  [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const std::vector<std::unique_ptr<DraPlugin>>& plugins() const { return plugins_; }
   // The driver's plugin; one that is always ready for drivers that are not known.
   [[nodiscard]] DraPlugin& PluginOf(std::string_view driver);
@@ -40,6 +44,7 @@ class SimNode {
 
  private:
   const std::uint32_t index_;
+  const std::string address_;
   std::vector<std::unique_ptr<DraPlugin>> plugins_;
   std::map<std::string, std::set<std::string>> users_;  // claim uid -> pod uids
   std::bitset<256> addresses_;
@@ -55,6 +60,10 @@ class NodeTable {
   // ERRORS: those of the drivers.
   [[nodiscard]] Result<SimNode*> Start(const json::Value& node);
   void Stop(std::string_view name);
+  // The index of a node, and with it its address: the one that its object shows already, else the
+  // lowest that no other node has. Kept until Release.
+  std::uint32_t IndexOf(std::string_view name, std::string_view address = {});
+  void Release(std::string_view name);
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   // Whom a kubelet acts as: the user of its node.
   [[nodiscard]] std::shared_ptr<const client::Identity> KubeletOf(std::string_view node);
@@ -68,7 +77,9 @@ class NodeTable {
   std::map<std::string, std::unique_ptr<SimNode>, std::less<>> nodes_;
   const std::shared_ptr<const client::Identity> drivers_;
   std::map<std::string, std::shared_ptr<const client::Identity>, std::less<>> kubelets_;
-  std::uint32_t next_index_ = 1;
+  std::map<std::string, std::uint32_t, std::less<>> indexes_;
+  std::set<std::uint32_t> taken_;  // the values of indexes_
+  std::uint32_t lowest_ = 1;       // none below it is free
   std::function<void(const std::string&)> started_;
 };
 

@@ -47,7 +47,8 @@ class SimulatedNodes::Impl {
     set_->Start();
   }
   [[nodiscard]] bool synced() const { return set_->synced(); }
-  [[nodiscard]] bool registered() const { return nodes_->registered(); }
+  [[nodiscard]] bool registered() const { return set_->synced() && nodes_->registered(); }
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
   [[nodiscard]] bool AtRest() const { return set_->AtRest(); }
 
  private:
@@ -67,6 +68,7 @@ SimulatedNodes::~SimulatedNodes() = default;
 void SimulatedNodes::Start() { impl_->Start(); }
 bool SimulatedNodes::synced() const { return impl_->synced(); }
 bool SimulatedNodes::registered() const { return impl_->registered(); }
+std::size_t SimulatedNodes::size() const { return impl_->size(); }
 bool SimulatedNodes::AtRest() const { return impl_->AtRest(); }
 
 }  // namespace drachma::node

@@ -65,8 +65,11 @@ class SimulatedNodes {
 
   void Start();
   [[nodiscard]] bool synced() const;
-  // Whether all nodes of the options are registered and have published their devices.
+  // Whether all nodes, those of the options and those that were found, are registered and have
+  // published their devices.
   [[nodiscard]] bool registered() const;
+  // The number of nodes that run.
+  [[nodiscard]] std::size_t size() const;
   // Whether nothing is left to do until something changes or a delay ends.
   [[nodiscard]] bool AtRest() const;
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "client/fake_client.h"
 #include "client/objects.h"
 #include "node/slice_publisher.h"
@@ -56,15 +58,19 @@ status:
 class SimulatedNodesTest : public testing::Test {
  protected:
   SimulatedNodesTest() : executor_(ParseTime("2026-11-30T10:00:00Z").value()) {
-    SimulationOptions options{
-        .nodes = {{.name = "n1", .capacity = {{"cpu", "8"}, {"pods", "110"}}}},
-        .drivers =
-            [this](const Value&) {
-              std::vector<std::unique_ptr<DraPlugin>> drivers;
-              drivers.push_back(std::make_unique<FakePlugin>(log_));
-              return drivers;
-            },
-        .seed = 1};
+    Start({{.name = "n1", .capacity = {{"cpu", "8"}, {"pods", "110"}}}});
+  }
+  // Kubelets of these nodes, and of those that are there already; others end.
+  void Start(std::vector<NodeSpec> specs) {
+    nodes_.reset();
+    SimulationOptions options{.nodes = std::move(specs),
+                              .drivers =
+                                  [this](const Value&) {
+                                    std::vector<std::unique_ptr<DraPlugin>> drivers;
+                                    drivers.push_back(std::make_unique<FakePlugin>(log_));
+                                    return drivers;
+                                  },
+                              .seed = 1};
     nodes_ = std::make_unique<SimulatedNodes>(std::move(options), api_.factory(), executor_);
     nodes_->Start();
     Run();
@@ -90,6 +96,9 @@ class SimulatedNodesTest : public testing::Test {
                                  {"resourceClaims", Value::Array({std::move(pod_claim)})}})},
          {"status", Value::Object({{"phase", "Pending"}})}}));
   }
+  std::string AddressOf(const std::string& node) {
+    return std::string(InternalAddressOf(api_.Get(resources::kNodes, "", node)));
+  }
   Value Pod() { return api_.Get(resources::kPods, "default", "p"); }
   std::string Phase() { return std::string(Pod()["status"]["phase"].AsString()); }
   std::vector<std::string> Events() {
@@ -113,6 +122,50 @@ TEST_F(SimulatedNodesTest, ANodeRegistersReadyWithItsSlicesAndALease) {
   EXPECT_EQ(node.At({"status", "allocatable", "cpu"}).AsString(), "8");
   EXPECT_THAT(api_.List(resources::kResourceSlices), SizeIs(2));
   EXPECT_THAT(api_.List(resources::kLeases), SizeIs(1));
+}
+
+TEST_F(SimulatedNodesTest, EachNodeHasAnAddressOfItsOwnThatItsPodsReport) {
+  Start({{.name = "n2"}, {.name = "n1"}, {.name = "n3"}});
+  EXPECT_EQ(AddressOf("n1"), "172.16.0.1");  // it was there before
+  EXPECT_THAT((std::set{AddressOf("n1"), AddressOf("n2"), AddressOf("n3")}), SizeIs(3));
+  api_.Apply(kClaim);
+  PutPod();
+  api_.Change(resources::kPods, "default", "p",
+              [](Value& pod) { pod.Edit("spec").Set("nodeName", "n3"); });
+  Run();
+  EXPECT_EQ(Pod()["status"]["hostIP"].AsString(), AddressOf("n3"));
+}
+
+TEST_F(SimulatedNodesTest, NodesThatShareAnAddressArePartedAtTheStart) {
+  const std::map<std::string, std::string> simulated = {{std::string(kSimulated), "fleet"}};
+  nodes_.reset();
+  api_.Remove(resources::kNodes, "", "n1");
+  Start({{.name = "n1", .annotations = simulated}, {.name = "n2", .annotations = simulated}});
+  const Value addresses = api_.Get(resources::kNodes, "", "n1")["status"]["addresses"];
+  api_.Change(resources::kNodes, "", "n2",
+              [&](Value& node) { node.Edit("status").Set("addresses", addresses); });
+  Start({});
+  EXPECT_NE(AddressOf("n1"), AddressOf("n2"));
+}
+
+TEST_F(SimulatedNodesTest, AnAddressThatWasGivenStays) {
+  api_.Apply(R"(
+apiVersion: v1
+kind: Node
+metadata: {name: given, annotations: {drachma.dev/simulated: manifest}}
+status: {addresses: [{type: InternalIP, address: 192.0.2.7}]}
+)");
+  Run();
+  EXPECT_TRUE(client::IsConditionTrue(api_.Get(resources::kNodes, "", "given"), "Ready"));
+  EXPECT_EQ(AddressOf("given"), "192.0.2.7");
+}
+
+TEST_F(SimulatedNodesTest, NodesOfAnEarlierRunCount) {
+  Start({{.name = "n2", .annotations = {{std::string(kSimulated), "fleet"}}}});
+  EXPECT_EQ(nodes_->size(), 1U);  // n1 does not say that it is simulated
+  Start({{.name = "n3"}});
+  EXPECT_TRUE(nodes_->registered());
+  EXPECT_EQ(nodes_->size(), 2U);
 }
 
 TEST_F(SimulatedNodesTest, TheLeaseIsRenewed) {
