@@ -27,6 +27,18 @@ struct PlaneArguments {
 [[nodiscard]] Result<scheduler::DeviceOrder> DeviceOrderOf(const PlaneArguments& arguments,
                                                            scheduler::DeviceOrder fallback);
 
+// Sets what a cluster of our own (plan, up) takes of them: selectors skip errors and devices fit
+// best unless told otherwise. `Options` is cluster::PlanOptions or cluster::UpOptions.
+// ERRORS: those above.
+template <typename Options>
+[[nodiscard]] Status SetPlaneOptions(const PlaneArguments& arguments, Options& options) {
+  DRA_ASSIGN(options.feature_gates, GatesOf(arguments));
+  DRA_ASSIGN(options.selector_errors,
+             SelectorErrorsOf(arguments, scheduler::SelectorErrors::kSkip));
+  DRA_ASSIGN(options.device_order, DeviceOrderOf(arguments, scheduler::DeviceOrder::kBestFit));
+  return {};
+}
+
 struct UpArguments {
   PlaneArguments plane;
   std::string fleet;

@@ -148,11 +148,7 @@ Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
     if (!good) return BadInput("--set-priority wants POD=NUMBER, not " + entry);
     options.what_if.priorities.insert_or_assign(entry.substr(0, equals), priority);
   }
-  DRA_ASSIGN(options.feature_gates, GatesOf(arguments.plane));
-  DRA_ASSIGN(options.selector_errors,
-             SelectorErrorsOf(arguments.plane, scheduler::SelectorErrors::kSkip));
-  DRA_ASSIGN(options.device_order,
-             DeviceOrderOf(arguments.plane, scheduler::DeviceOrder::kBestFit));
+  DRA_TRY(SetPlaneOptions(arguments.plane, options));
   return options;
 }
 

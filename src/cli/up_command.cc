@@ -56,11 +56,7 @@ Result<cluster::UpOptions> OptionsOf(const UpArguments& arguments) {
     options.fleet = std::move(fleet);
   }
   DRA_ASSIGN(options.manifests, cluster::LoadManifests(arguments.files));
-  DRA_ASSIGN(options.feature_gates, GatesOf(arguments.plane));
-  DRA_ASSIGN(options.selector_errors,
-             SelectorErrorsOf(arguments.plane, scheduler::SelectorErrors::kSkip));
-  DRA_ASSIGN(options.device_order,
-             DeviceOrderOf(arguments.plane, scheduler::DeviceOrder::kBestFit));
+  DRA_TRY(SetPlaneOptions(arguments.plane, options));
   return options;
 }
 
