@@ -78,5 +78,77 @@ kubectl rollout status daemonset/everywhere --timeout=30s
 kubectl taint node "$(kubectl get nodes -o jsonpath='{.items[0].metadata.name}')" gone=yes:NoExecute
 kubectl delete deployment training --cascade=foreground --timeout=30s
 eventually 10 equals 0 used
+# Kinds that are defined at run time are counted, collected and go with their namespace, too.
+kubectl apply -f - <<'YAML'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+YAML
+kubectl wait --for=condition=Established crd/widgets.example.com --timeout=10s
+kubectl create namespace custom
+kubectl apply -n custom -f - <<'YAML'
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: widgets}
+spec: {hard: {count/widgets.example.com: "1"}}
+---
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: owner}
+YAML
+widgets() { kubectl get quota widgets -n custom -o "jsonpath={.status.used.count/widgets\.example\.com}"; }
+eventually 10 equals 1 widgets
+second='{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "second"}}'
+if echo "$second" | kubectl create -n custom -f - 2>"$WORK/second"; then fail "two widgets under a quota of one"; fi
+grep -q "exceeded quota: widgets" "$WORK/second" || fail "$(cat "$WORK/second")"
+# A map that the widget of the name and cascade owns goes, stays or is waited for.
+owned_map() {
+  uid=$(kubectl get widget owner -n custom -o 'jsonpath={.metadata.uid}')
+  kubectl apply -n custom -f - <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: $1
+  ownerReferences:
+  - {apiVersion: example.com/v1, kind: Widget, name: owner, uid: $uid, blockOwnerDeletion: true}
+YAML
+}
+new_owner() {
+  echo '{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "owner"}}' |
+    kubectl apply -n custom -f -
+}
+has_no() { ! kubectl get "$1" "$2" -n custom >/dev/null 2>&1; }
+owned_map background
+kubectl delete widget owner -n custom
+eventually 10 has_no configmap background
+eventually 10 equals 0 widgets
+new_owner
+owned_map foreground
+kubectl delete widget owner -n custom --cascade=foreground --timeout=20s
+has_no configmap foreground || fail "the owner went before its dependent"
+new_owner
+owned_map orphan
+kubectl delete widget owner -n custom --cascade=orphan --timeout=20s
+eventually 10 equals "" kubectl get configmap orphan -n custom -o 'jsonpath={.metadata.ownerReferences}'
+new_owner
+kubectl patch widget owner -n custom --type=merge -p '{"metadata": {"finalizers": ["example.com/hold"]}}'
+kubectl delete namespace custom --wait=false
+remaining() {
+  kubectl get namespace custom \
+    -o 'jsonpath={.status.conditions[?(@.type=="NamespaceContentRemaining")].message}'
+}
+eventually 10 equals \
+  "Some resources are remaining: widgets.example.com has 1 resource instances" remaining
+kubectl patch widget owner -n custom --type=merge -p '{"metadata": {"finalizers": null}}'
+kubectl wait --for=delete namespace/custom --timeout=20s
 if grep -i forbidden "$WORK/up.log"; then fail "a role was refused"; fi
 echo "workloads: fine"
