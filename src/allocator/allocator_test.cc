@@ -242,6 +242,34 @@ TEST(Explain, NamesTheClaimWhoseEndWouldHelp) {
   EXPECT_EQ(misfit.change->claims, std::vector<std::string>{"ns/a"});
 }
 
+// Devices that a selector rejects are of another sort: to accept them would be no help.
+TEST(Explain, AnAttributeThatNoDeviceHasPointsAtTheConstraint) {
+  OneNode host(Gpus(4, 2));
+  const std::string first = Request(
+      "r", 2,
+      R"(,"selectors":[{"cel":{"expression":"device.attributes['gpu.example.com'].group == 'g0'"}}])");
+  const Problem problem(
+      host.inventory,
+      {ClaimOf("claim", "{\"requests\":[" + first +
+                            R"(],"constraints":[{"matchAttribute":"gpu.example.com/root"}]})")});
+  const Misfit misfit = Explain(problem, host.node, {});
+  ASSERT_TRUE(misfit.change.has_value()) << misfit.ToString();
+  EXPECT_EQ(misfit.change->kind, Change::Kind::kDropConstraint);
+  EXPECT_EQ(misfit.change->what, "gpu.example.com/root");
+}
+
+TEST(Explain, TooHighACountIsNotTheSelectorsFault) {
+  OneNode host(Gpus(4, 2));
+  const std::string request = Request(
+      "r", 3,
+      R"(,"selectors":[{"cel":{"expression":"device.attributes['gpu.example.com'].group == 'g0'"}}])");
+  const Problem problem(host.inventory, {ClaimOf("claim", "{\"requests\":[" + request + "]}")});
+  const Misfit misfit = Explain(problem, host.node, {});
+  ASSERT_TRUE(misfit.change.has_value()) << misfit.ToString();
+  EXPECT_EQ(misfit.change->kind, Change::Kind::kFewerDevices);
+  EXPECT_EQ(misfit.change->amount, 1);
+}
+
 TEST(Inventory, ManyThreadsEvaluateBetweenChanges) {
   constexpr int kNodes = 40;
   constexpr int kThreads = 4;

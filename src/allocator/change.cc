@@ -64,29 +64,48 @@ std::optional<Change> ByRelease(const Problem& problem, NodeIndex node, const Ov
   return named(released);
 }
 
-// A taint, where tolerating it alone gives the request enough devices.
-std::optional<Change> ByLoss(const RequestAccount& account) {
-  const auto missing = account.needed - static_cast<std::int64_t>(account.usable);
-  const std::string request = account.claim + " " + account.request;
-  for (const Loss& loss : account.losses) {
-    if (static_cast<std::int64_t>(loss.devices) < missing) continue;
-    if (loss.cause == Cause::kTaint) {
+// The change of the claim that undoes a loss; nothing for losses that the claim cannot help.
+std::optional<Change> Undo(const Loss& loss, const std::string& request) {
+  switch (loss.cause) {
+    case Cause::kTaint:
       return Change{.kind = Change::Kind::kTolerateTaint, .request = request, .what = loss.what};
-    }
-    if (loss.cause == Cause::kCapacity && !loss.free.empty()) {
+    case Cause::kCapacity:
+      if (loss.free.empty() || loss.free == "0") return std::nullopt;
       return Change{.kind = Change::Kind::kSmallerRequest,
                     .request = request,
                     .what = loss.what,
                     .value = loss.free};
-    }
-    if (loss.cause == Cause::kRequestSelector) {
+    case Cause::kConstraint:
+      return Change{.kind = Change::Kind::kDropConstraint, .request = request, .what = loss.what};
+    case Cause::kRequestSelector:
       return Change{
           .kind = Change::Kind::kRelaxSelector, .request = request, .amount = loss.detail};
-    }
+    case Cause::kSelectorFault:
+      return Change{.kind = Change::Kind::kRelaxSelector, .request = request, .what = "fault"};
+    default:
+      return std::nullopt;
   }
+}
+
+// Undoes one loss, where that alone gives the request enough devices. Selectors come last: what
+// they reject is mostly of another sort, and no use to the request.
+std::optional<Change> ByLoss(const RequestAccount& account) {
+  const auto missing = account.needed - static_cast<std::int64_t>(account.usable);
+  const std::string request = account.claim + " " + account.request;
+  const auto undone = [&](std::initializer_list<Cause> causes) -> std::optional<Change> {
+    for (const Cause cause : causes) {
+      for (const Loss& loss : account.losses) {
+        if (loss.cause != cause || static_cast<std::int64_t>(loss.devices) < missing) continue;
+        if (auto change = Undo(loss, request)) return change;
+      }
+    }
+    return std::nullopt;
+  };
+  if (auto change = undone({Cause::kTaint, Cause::kCapacity, Cause::kConstraint})) return change;
   if (account.usable > 0 && !account.all) {
     return Change{.kind = Change::Kind::kFewerDevices, .request = request, .amount = missing};
   }
+  if (auto change = undone({Cause::kSelectorFault, Cause::kRequestSelector})) return change;
   return Change{.kind = Change::Kind::kMoreDevices, .request = request, .amount = missing};
 }
 

@@ -108,7 +108,7 @@ struct Change {
     kFewerDevices,    // the request asked for `amount` fewer
     kDropConstraint,  // the constraint on `what` were not there
     kSmallerRequest,  // the capacity `what` asked were at most `value`
-    kRelaxSelector,   // selector `amount` of the request (or class) matched
+    kRelaxSelector,   // selector `amount` matched; with `what`: no selector failed
   };
   Kind kind;
   std::string request;
