@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "num/quantity.h"
+
 namespace drachma::explain {
 namespace {
 
@@ -18,18 +20,70 @@ void AddOnce(std::vector<std::string>& texts, std::string text) {
   if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
 }
 
+std::string Devices(std::int64_t count) {
+  return fmt::format("{} device{}", count, count == 1 ? "" : "s");
+}
+
+// What asks least of people first. A node with other devices than those wanted has little to say:
+// its advice, about selectors or more devices, counts only when no node has a better one.
+int RankOf(const Change& change) {
+  static constexpr Change::Kind kOrder[] = {
+      Change::Kind::kReleaseClaims,  Change::Kind::kTolerateTaint, Change::Kind::kSmallerRequest,
+      Change::Kind::kDropConstraint, Change::Kind::kFewerDevices,  Change::Kind::kRelaxSelector,
+      Change::Kind::kMoreDevices};
+  return static_cast<int>(std::ranges::find(kOrder, change.kind) - std::begin(kOrder));
+}
+
+// Which of two changes of one kind asks less.
+bool AsksLess(const Change& a, const Change& b) {
+  if (a.kind == Change::Kind::kReleaseClaims) return a.claims.size() < b.claims.size();
+  if (a.kind == Change::Kind::kFewerDevices || a.kind == Change::Kind::kMoreDevices) {
+    return a.amount < b.amount;
+  }
+  if (a.kind != Change::Kind::kSmallerRequest || a.what != b.what) return false;
+  const auto one = Quantity::Parse(a.value);
+  const auto other = Quantity::Parse(b.value);
+  return one && other && *other < *one;
+}
+
+bool IsBetter(const Change& a, const Change& b) {
+  const int rank = RankOf(a);
+  const int other = RankOf(b);
+  return rank != other ? rank < other : AsksLess(a, b);
+}
+
+// Devices that never were what the request wants.
+bool IsForeign(Cause cause) {
+  return cause == Cause::kFeatureOff || cause == Cause::kClassSelector ||
+         cause == Cause::kRequestSelector || cause == Cause::kSelectorFault ||
+         cause == Cause::kOtherNode;
+}
+
+// Devices that somebody's end can make usable.
+bool IsHeld(Cause cause) {
+  return cause == Cause::kInUse || cause == Cause::kCounter || cause == Cause::kGroups;
+}
+
+std::size_t Sum(const allocator::RequestAccount& account, bool (*counts)(Cause)) {
+  std::size_t devices = 0;
+  for (const allocator::Loss& loss : account.losses) {
+    if (counts(loss.cause)) devices += loss.devices;
+  }
+  return devices;
+}
+
 }  // namespace
 
 std::string Describe(const allocator::Loss& loss) {
   switch (loss.cause) {
     case Cause::kFeatureOff:
-      return "need a feature that is off";
+      return "needing a feature that is off";
     case Cause::kClassSelector:
       return fmt::format("not matched by selector {} of the device class", loss.detail);
     case Cause::kRequestSelector:
       return fmt::format("not matched by selector {} of the request", loss.detail);
     case Cause::kSelectorFault:
-      return "a selector fails on";
+      return "on which a selector fails";
     case Cause::kOtherNode:
       return "on another node";
     case Cause::kCapacity:
@@ -52,18 +106,21 @@ std::string Describe(const allocator::Loss& loss) {
 
 std::string Describe(const Shortage& shortage) {
   const std::string who = fmt::format("{}", fmt::join(shortage.requests, ", "));
+  const std::string_view need = shortage.requests.size() == 1 ? "needs" : "together need";
   switch (shortage.kind) {
     case Shortage::Kind::kDevices:
-      return fmt::format("{} together need {} devices, {} are there", who, shortage.needed,
+      return fmt::format("{} {} {} devices, {} are there", who, need, shortage.needed,
                          shortage.available);
     case Shortage::Kind::kCounter:
       if (!shortage.needed_amount.empty()) {
-        return fmt::format("{} together need {} of counter {}, {} is free", who,
-                           shortage.needed_amount, shortage.what, shortage.available_amount);
+        return fmt::format("{} {} {} of counter {}, {} is free", who, need, shortage.needed_amount,
+                           shortage.what, shortage.available_amount);
       }
-      return fmt::format("{}: counter {} is exhausted", who, shortage.what);
+      return fmt::format("{} {} {} devices, counter {} is enough for {}", who, need,
+                         shortage.needed, shortage.what, shortage.available);
     case Shortage::Kind::kCapacity:
-      return fmt::format("{}: capacity {} is exhausted", who, shortage.what);
+      return fmt::format("{} {} {} shares, the devices' capacity is enough for {}", who, need,
+                         shortage.needed, shortage.available);
     case Shortage::Kind::kMatch:
       return fmt::format("{}: no value of {} has {} devices, at most {}", who, shortage.what,
                          shortage.needed, shortage.available);
@@ -83,15 +140,16 @@ std::string Describe(const Change& change) {
     case Change::Kind::kTolerateTaint:
       return fmt::format("if {} tolerated the taint {}", change.request, change.what);
     case Change::Kind::kMoreDevices:
-      return fmt::format("with {} more device(s) for {}", change.amount, change.request);
+      return fmt::format("with {} more for {}", Devices(change.amount), change.request);
     case Change::Kind::kFewerDevices:
-      return fmt::format("if {} asked for {} device(s) less", change.request, change.amount);
+      return fmt::format("if {} asked for {} less", change.request, Devices(change.amount));
     case Change::Kind::kDropConstraint:
       return fmt::format("without the constraint on {}", change.what);
     case Change::Kind::kSmallerRequest:
       return fmt::format("if {} asked for at most {} of {}", change.request, change.value,
                          change.what);
     case Change::Kind::kRelaxSelector:
+      if (!change.what.empty()) return fmt::format("if no selector of {} failed", change.request);
       return fmt::format("if selector {} of {} matched", change.amount, change.request);
   }
   return {};
@@ -112,16 +170,30 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     request->considered += account.considered;
     request->usable += account.usable;
     request->usable_most = std::max(request->usable_most, account.usable);
+    const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(account.needed, 0));
+    const bool could_do = account.all || account.usable + Sum(account, IsHeld) >= needed;
+    request->matched |=
+        account.considered - Sum(account, IsForeign) >= std::max<std::size_t>(needed, 1);
     for (const allocator::Loss& loss : account.losses) {
-      const bool in_use = loss.cause == Cause::kInUse;
-      if (in_use) holders_[loss.what] += loss.devices;
-      request->losses[{loss.cause, loss.detail, in_use ? std::string() : Describe(loss)}] +=
-          loss.devices;
+      std::string what = Describe(loss);
+      if (loss.cause == Cause::kInUse) {
+        if (could_do) holders_[loss.what] += loss.devices;
+        what.clear();
+      } else if (loss.cause == Cause::kCounter) {
+        const std::size_t slash = loss.what.find('/');
+        std::string set = loss.what.substr(0, slash);
+        request->counters[set].emplace(
+            slash == std::string::npos ? loss.what : loss.what.substr(slash + 1), std::move(what));
+        what = std::move(set);
+      }
+      request->losses[{loss.cause, loss.detail, std::move(what)}] += loss.devices;
     }
   }
   for (const Shortage& shortage : misfit.shortages) AddOnce(shortages_, Describe(shortage));
   for (const std::string& pool : misfit.pools) AddOnce(pools_, pool);
-  if (change_.empty() && misfit.change) change_ = Describe(*misfit.change);
+  if (misfit.change && (!change_ || IsBetter(*misfit.change, *change_))) {
+    change_ = misfit.change;
+  }
 }
 
 bool DeviceAccount::ManyClaims() const {
@@ -134,13 +206,60 @@ std::string DeviceAccount::Title(const Request& request) const {
   return fmt::format("claim {} request {}", request.claim, request.name);
 }
 
+std::vector<DeviceAccount::Row> DeviceAccount::RowsOf(const Request& request) {
+  std::vector<Row> rows;
+  for (const auto& [loss, devices] : request.losses) {
+    Row row{.what = loss.what, .devices = devices, .cause = loss.cause};
+    if (loss.cause == Cause::kInUse) row.what = "in use";
+    if (loss.cause == Cause::kCounter) {
+      const auto& counters = request.counters.at(loss.what);
+      if (counters.size() == 1) {
+        row.what = counters.begin()->second;
+      } else {
+        std::vector<std::string> names;
+        for (const auto& [name, text] : counters) names.push_back(name);
+        row.what = fmt::format(
+            "without enough of {}'s counters ({}{})", loss.what,
+            fmt::join(names.begin(),
+                      names.begin() + static_cast<int>(std::min(kNamedMax, names.size())), ", "),
+            names.size() > kNamedMax ? fmt::format(" and {} more", names.size() - kNamedMax) : "");
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<DeviceAccount::Refusal> DeviceAccount::Refusals() const {
+  std::vector<Refusal> refusals;
+  for (const Request& request : requests_) {
+    if (request.matched) continue;
+    for (const auto& [loss, devices] : request.losses) {
+      if (loss.cause != Cause::kClassSelector && loss.cause != Cause::kRequestSelector) continue;
+      refusals.push_back({.request = request.name,
+                          .of_class = loss.cause == Cause::kClassSelector,
+                          .selector = loss.detail});
+    }
+  }
+  return refusals;
+}
+
 std::string DeviceAccount::Sentence() const {
   std::vector<std::string> sentences;
   for (const Request& request : requests_) {
     std::vector<std::string> parts;
-    for (const auto& [loss, devices] : request.losses) {
-      parts.push_back(fmt::format("{} {}", devices,
-                                  loss.cause == Cause::kInUse ? std::string("in use") : loss.what));
+    std::size_t counter_rows = 0;
+    std::size_t unnamed = 0;
+    for (const Row& row : RowsOf(request)) {
+      if (row.cause == Cause::kCounter && ++counter_rows > kNamedMax) {
+        unnamed += row.devices;
+        continue;
+      }
+      parts.push_back(fmt::format("{} {}", row.devices, row.what));
+    }
+    if (unnamed > 0) {
+      parts.push_back(fmt::format("{} without enough of {} more counter sets", unnamed,
+                                  counter_rows - kNamedMax));
     }
     if (request.usable > 0) parts.push_back(fmt::format("{} usable", request.usable));
     // Enough in sum, but the devices of a claim are taken through one node.
@@ -148,10 +267,14 @@ std::string DeviceAccount::Sentence() const {
     if (!request.all && request.usable >= needed && request.usable_most < needed) {
       parts.push_back(fmt::format("at most {} on one node", request.usable_most));
     }
-    std::string sentence =
-        request.all ? fmt::format("{} needs all of {} devices", Title(request), request.considered)
-                    : fmt::format("{} needs {} of {} devices", Title(request), request.needed,
-                                  request.considered);
+    std::string sentence = Title(request);
+    if (request.all) {
+      sentence += fmt::format(" needs all of {} devices", request.considered);
+    } else if (request.considered < needed) {
+      sentence += fmt::format(" needs {} devices, there are {}", needed, request.considered);
+    } else {
+      sentence += fmt::format(" needs {} of {} devices", needed, request.considered);
+    }
     if (!parts.empty()) sentence += fmt::format(": {}", fmt::join(parts, ", "));
     sentences.push_back(std::move(sentence));
   }
@@ -168,10 +291,8 @@ std::vector<Step> DeviceAccount::Steps() const {
   for (const Request& request : requests_) {
     const std::string title = Title(request);
     steps.push_back({title + ": devices considered", request.considered});
-    for (const auto& [loss, devices] : request.losses) {
-      steps.push_back(
-          {fmt::format("{}: {}", title, loss.cause == Cause::kInUse ? "in use" : loss.what),
-           devices});
+    for (const Row& row : RowsOf(request)) {
+      steps.push_back({fmt::format("{}: {}", title, row.what), row.devices});
     }
     steps.push_back({title + ": usable", request.usable});
   }
@@ -187,6 +308,8 @@ std::vector<std::string> DeviceAccount::Holders() const {
   return holders;
 }
 
-std::string DeviceAccount::ChangeText() const { return change_; }
+std::string DeviceAccount::ChangeText() const {
+  return change_ ? Describe(*change_) : std::string();
+}
 
 }  // namespace drachma::explain

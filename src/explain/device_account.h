@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,27 @@ class DeviceAccount {
   void Add(const allocator::Misfit& misfit);
 
   [[nodiscard]] bool empty() const { return requests_.empty() && pools_.empty(); }
+  // Whether requests of more than one claim are counted, so that a request's name may not do.
+  [[nodiscard]] bool ManyClaims() const;
   // One sentence per request, without a full stop at the end: "request gpu needs 1 of 24 devices:
   // 16 do not match the request's selector 0, 8 are in use". For event texts: short, bounded.
   [[nodiscard]] std::string Sentence() const;
   // The same as steps: "request gpu: devices considered", 24, …
   [[nodiscard]] std::vector<Step> Steps() const;
-  // Claims that hold devices which would do otherwise, most devices first.
+  // Claims that hold devices which would do otherwise, on nodes where their end could give a
+  // request enough; most devices first.
   [[nodiscard]] std::vector<std::string> Holders() const;
-  // The smallest change that counting showed on one of the nodes; empty when none did.
+  // A selector that rejects devices of a request which finds too few on every node. A request that
+  // some node has enough matching devices for waits for other reasons.
+  struct Refusal {
+    std::string request;    // "request" or "request/alternative"
+    bool of_class = false;  // else of the request
+    int selector = 0;       // its index there
+  };
+  [[nodiscard]] std::vector<Refusal> Refusals() const;
+  // The smallest change that counting showed on any of the nodes.
+  [[nodiscard]] const std::optional<allocator::Change>& change() const { return change_; }
+  // The smallest change that counting showed on any of the nodes; empty when none did.
   [[nodiscard]] std::string ChangeText() const;
 
  private:
@@ -50,17 +64,27 @@ class DeviceAccount {
     std::size_t considered = 0;
     std::size_t usable = 0;
     std::size_t usable_most = 0;  // on one node
+    bool matched = false;         // by enough devices of one node
     std::map<LossKey, std::size_t> losses;
+    // Of a counter set: which counters lack, and a text each.
+    std::map<std::string, std::map<std::string, std::string>> counters;
+  };
+  struct Row {
+    std::string what;
+    std::size_t devices = 0;
+    allocator::Cause cause;
   };
 
-  [[nodiscard]] bool ManyClaims() const;
+  // The losses for people: counters as one row per set.
+  [[nodiscard]] static std::vector<Row> RowsOf(const Request& request);
+
   [[nodiscard]] std::string Title(const Request& request) const;
 
   std::vector<Request> requests_;
   std::vector<std::string> shortages_;  // texts, each once
   std::map<std::string, std::size_t> holders_;
   std::vector<std::string> pools_;
-  std::string change_;
+  std::optional<allocator::Change> change_;
 };
 
 // "in use", "tainted gpu=broken:NoSchedule": what a loss is, for people.

@@ -59,7 +59,7 @@ void Reporter::SelectorFaults(const state::PodView& pod,
     if (!told_[pod.uid].faults.insert(key.first + "\n" + key.second).second) continue;
     std::string text = fmt::format("selector `{}` fails on device {}: {}; it does not match",
                                    key.first, group.first->device.ToString(), group.first->error);
-    if (group.devices > 1) text += fmt::format(" (nor do {} more devices)", group.devices - 1);
+    if (group.devices > 1) text += fmt::format(" (the same on {} more)", group.devices - 1);
     recorder_.Record(client::ReferenceTo(pod.object), client::EventType::kWarning, "SelectorFailed",
                      text, "Scheduling");
   }

@@ -1,0 +1,60 @@
+#include "explain/device_account.h"
+
+#include <gtest/gtest.h>
+
+namespace drachma::explain {
+namespace {
+
+using allocator::Cause;
+using allocator::Change;
+using allocator::Misfit;
+using allocator::Shortage;
+
+Misfit OfChange(Change::Kind kind) {
+  Misfit misfit;
+  misfit.change = Change{.kind = kind, .request = "d gpu", .what = "example.com/model"};
+  return misfit;
+}
+
+TEST(DeviceAccount, TheAdviceOfTheNodeWithTheRightDevicesCounts) {
+  DeviceAccount account;
+  account.Add(OfChange(Change::Kind::kMoreDevices));
+  account.Add(OfChange(Change::Kind::kRelaxSelector));
+  account.Add(OfChange(Change::Kind::kDropConstraint));
+  account.Add(OfChange(Change::Kind::kRelaxSelector));
+  EXPECT_EQ(account.ChangeText(), "without the constraint on example.com/model");
+}
+
+TEST(DeviceAccount, FewerDevicesThanAreWantedAreNotSaidToBePartOfThem) {
+  DeviceAccount account;
+  Misfit misfit;
+  misfit.requests = {
+      {.claim = "ns/c", .request = "gpu", .needed = 3, .considered = 2, .usable = 2, .losses = {}}};
+  account.Add(misfit);
+  EXPECT_EQ(account.Sentence(), "request gpu needs 3 devices, there are 2: 2 usable");
+}
+
+TEST(DeviceAccount, AShortageNamesWhatThereIsRoomFor) {
+  EXPECT_EQ(Describe(Shortage{.kind = Shortage::Kind::kCounter,
+                              .requests = {"d gpu"},
+                              .what = "gpu-0",
+                              .needed = 3,
+                              .available = 2}),
+            "d gpu needs 3 devices, counter gpu-0 is enough for 2");
+  EXPECT_EQ(Describe(Shortage{.kind = Shortage::Kind::kCapacity,
+                              .requests = {"d a", "d b"},
+                              .what = {},
+                              .needed = 3,
+                              .available = 2}),
+            "d a, d b together need 3 shares, the devices' capacity is enough for 2");
+}
+
+TEST(DeviceAccount, ASelectorThatFailsIsToldFromOneThatDoesNotMatch) {
+  Change change{.kind = Change::Kind::kRelaxSelector, .request = "d gpu", .what = "fault"};
+  EXPECT_EQ(Describe(change), "if no selector of d gpu failed");
+  change.what.clear();
+  EXPECT_EQ(Describe(change), "if selector 0 of d gpu matched");
+}
+
+}  // namespace
+}  // namespace drachma::explain
