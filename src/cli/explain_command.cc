@@ -150,8 +150,8 @@ void ExplainStart(Session& session, const Value& pod, Explanation& explanation) 
 }
 
 Result<Explanation> ExplainOnePod(Session& session, state::ClusterState& state,
-                                  const std::string& ns, const std::string& name) {
-  const scheduler::Options options;
+                                  const scheduler::Options& options, const std::string& ns,
+                                  const std::string& name) {
   DRA_ASSIGN(Explanation explanation, scheduler::ExplainPod(state, options, RealClock(), ns, name));
   const Value& pod = state.FindPodByKey(ns + "/" + name)->object;
   if (pod["spec"]["nodeName"].AsString().empty()) {
@@ -164,7 +164,8 @@ Result<Explanation> ExplainOnePod(Session& session, state::ClusterState& state,
 
 // A workload waits for what its first waiting pod waits for, or for pods that cannot be created.
 Result<Explanation> ExplainWorkload(Session& session, state::ClusterState& state,
-                                    const Target& target, const std::string& ns) {
+                                    const scheduler::Options& options, const Target& target,
+                                    const std::string& ns) {
   DRA_ASSIGN(const Value workload,
              session.Call(client::GetRequest(target.kind->resource, ns, target.name)));
   std::vector<state::PodPtr> pods;
@@ -191,24 +192,25 @@ Result<Explanation> ExplainWorkload(Session& session, state::ClusterState& state
     return explanation;
   }
   std::ranges::sort(waiting);
-  DRA_ASSIGN(Explanation of_pod, ExplainOnePod(session, state, ns, waiting.front()));
+  DRA_ASSIGN(Explanation of_pod, ExplainOnePod(session, state, options, ns, waiting.front()));
   of_pod.cause = fmt::format("{} of {} pods of {} wait; pod {}: {}", waiting.size(), pods.size(),
                              title, waiting.front(), of_pod.cause);
   of_pod.steps.insert(of_pod.steps.begin(), explanation.steps.begin(), explanation.steps.end());
   return of_pod;
 }
 
-Result<Explanation> Explain(Session& session, state::ClusterState& state, const Target& target,
+Result<Explanation> Explain(Session& session, state::ClusterState& state,
+                            const scheduler::Options& options, const Target& target,
                             const std::string& ns) {
   switch (target.kind->subject) {
     case Subject::kPod:
-      return ExplainOnePod(session, state, ns, target.name);
+      return ExplainOnePod(session, state, options, ns, target.name);
     case Subject::kClaim:
-      return scheduler::ExplainClaim(state, {}, RealClock(), ns, target.name);
+      return scheduler::ExplainClaim(state, options, RealClock(), ns, target.name);
     case Subject::kDevice:
       return scheduler::ExplainDevice(state, target.name);
     case Subject::kWorkload:
-      return ExplainWorkload(session, state, target, ns);
+      return ExplainWorkload(session, state, options, target, ns);
   }
   return BadInput("unknown subject");
 }
@@ -218,10 +220,14 @@ Result<Explanation> Explain(Session& session, state::ClusterState& state, const 
 int RunExplain(const ExplainArguments& arguments) {
   const Result<Target> target = ParseTarget(arguments);
   if (!target) return PrintError(target.error(), kWrongUse);
+  scheduler::Options options;
+  if (const Status set = SetPlaneOptions(arguments.plane, options); !set) {
+    return PrintError(set.error(), kWrongUse);
+  }
   Result<std::unique_ptr<Session>> session = Session::Open(arguments.kubeconfig);
   if (!session) return PrintError(session.error());
   const std::string ns = arguments.ns.empty() ? (*session)->ns() : arguments.ns;
-  state::ClusterState state{allocator::Options{}};
+  state::ClusterState state{scheduler::AllocatorOptions(options)};
   Result<Explanation> explanation = BadInput("not asked yet");
   {
     Progress progress;
@@ -232,7 +238,7 @@ int RunExplain(const ExplainArguments& arguments) {
       return PrintError(version.error());
     }
     progress.Say("explaining …");
-    explanation = Explain(**session, state, *target, ns);
+    explanation = Explain(**session, state, options, *target, ns);
     if (explanation) explanation->as_of = *version;
     progress.Clear();
   }

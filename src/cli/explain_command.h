@@ -2,14 +2,16 @@
 
 #include <string>
 
+#include "cli/arguments.h"
 #include "cli/output.h"
 
 namespace drachma::cli {
 
 struct ExplainArguments {
-  std::string target;  // "pod/x", "device/DRIVER/POOL/DEVICE", or a kind
-  std::string name;    // when `target` is a kind alone
-  std::string ns;      // default: the context's
+  PlaneArguments plane;  // how the scheduler was started, where not as `up` starts it
+  std::string target;    // "pod/x", "device/DRIVER/POOL/DEVICE", or a kind
+  std::string name;      // when `target` is a kind alone
+  std::string ns;        // default: the context's
   std::string kubeconfig;
   OutputFormat output = OutputFormat::kTable;
 };

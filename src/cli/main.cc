@@ -266,6 +266,7 @@ void AddExplain(CLI::App& app, Run& run) {
       ->type_name("NAME");
   command->add_option("-n,--namespace", arguments->ns, "Namespace (default: the context's)")
       ->type_name("NS");
+  AddScheduling(*command, arguments->plane);
   AddKubeconfig(*command, arguments->kubeconfig);
   AddOutput(*command, arguments->output);
   command->callback([&run, arguments] { run = [arguments] { return RunExplain(*arguments); }; });

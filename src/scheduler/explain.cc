@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "client/objects.h"
 #include "scheduler/cycle.h"
+#include "scheduler/explain_claims.h"
 #include "scheduler/explain_nodes.h"
 #include "scheduler/volumes.h"
+#include "selector/explain.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -32,41 +33,21 @@ void AddNodeSteps(const Diagnosis& diagnosis, std::vector<Step>& steps) {
   steps.push_back({"nodes that take the pod", 0});
 }
 
-// "claim ns/name (pod one, two)": who would have to end for the claim's devices to be free.
-std::string WithUsers(const state::ClusterState& state, const std::string& claim_key) {
-  const state::ClaimPtr claim = state.claims.Find(claim_key);
-  std::vector<std::string_view> users;
-  if (claim) {
-    for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
-      users.push_back(consumer["name"].AsString());
-    }
-  }
-  if (users.empty()) return "claim " + claim_key;
-  return fmt::format("claim {} (pod {})", claim_key, fmt::join(users, ", "));
-}
-
-// The expressions behind "not matched by selector N": people know what they wrote, not its index.
+// The expressions behind "not matched by selector N", where they leave too few devices: people
+// know what they wrote, not its index.
 void AddSelectors(const state::ClusterState& state, const state::PodView& pod,
-                  Explanation& explanation) {
-  const auto refuses = [&](const std::string& request, std::string_view of, std::size_t index) {
-    const std::string text =
-        fmt::format("request {}: not matched by selector {} of the {}", request, index, of);
-    return std::ranges::any_of(explanation.steps,
-                               [&](const Step& step) { return step.step.ends_with(text); });
-  };
+                  const explain::DeviceAccount& devices, Explanation& explanation) {
   const auto add = [&](const std::string& request, const api::DeviceRequirements& wanted) {
-    for (std::size_t i = 0; i < wanted.selectors.size(); ++i) {
-      if (!refuses(request, "request", i)) continue;
-      explanation.blockers.push_back(fmt::format("selector {} of request {}: {}", i, request,
-                                                 wanted.selectors[i].cel.value_or("")));
-    }
     const api::DeviceClass* device_class = state.inventory.FindClass(wanted.device_class_name);
-    if (device_class == nullptr) return;
-    for (std::size_t i = 0; i < device_class->selectors.size(); ++i) {
-      if (!refuses(request, "device class", i)) continue;
-      explanation.blockers.push_back(fmt::format("selector {} of DeviceClass {}: {}", i,
-                                                 device_class->name,
-                                                 device_class->selectors[i].cel.value_or("")));
+    for (const explain::DeviceAccount::Refusal& refusal : devices.Refusals()) {
+      if (refusal.request != request || (refusal.of_class && device_class == nullptr)) continue;
+      const auto& selectors = refusal.of_class ? device_class->selectors : wanted.selectors;
+      const auto index = static_cast<std::size_t>(refusal.selector);
+      if (index >= selectors.size()) continue;
+      AddOnce(explanation.blockers,
+              fmt::format("{} {}, selector {}: {}", refusal.of_class ? "DeviceClass" : "request",
+                          refusal.of_class ? device_class->name : request, index,
+                          selectors[index].cel.value_or("")));
     }
   };
   for (const state::PodClaim& entry : pod.claims) {
@@ -79,6 +60,83 @@ void AddSelectors(const state::ClusterState& state, const state::PodView& pod,
       }
     }
   }
+}
+
+// Selectors that fail: each once, with what is wrong on the first device.
+void AddFaults(const state::ClusterState& state,
+               const std::vector<allocator::SelectorFault>& faults, Explanation& explanation) {
+  std::map<std::pair<std::string, std::string>, std::vector<const allocator::SelectorFault*>>
+      groups;
+  for (const allocator::SelectorFault& fault : faults) {
+    groups[{fault.expression, fault.attribute}].push_back(&fault);
+  }
+  for (const auto& [key, group] : groups) {
+    const allocator::SelectorFault& first = *group.front();
+    std::string text = fmt::format(
+        "selector `{}` fails on {}{}: {}", first.expression, first.device.ToString(),
+        group.size() > 1 ? fmt::format(" and {} more", group.size() - 1) : std::string(),
+        first.error);
+    const json::Value* json = state.inventory.FindDevice(first.device);
+    const auto program = selector::Compile(first.expression, {});
+    if (json != nullptr && program) {
+      if (const auto device = selector::Device::FromJson(first.device.driver, *json)) {
+        for (const std::string& hint : selector::Explain(*program, *device).hints) {
+          text += "; " + hint;
+        }
+      }
+    }
+    explanation.blockers.push_back(std::move(text));
+  }
+}
+
+// The change that counting showed, in the names that people gave.
+std::string ChangeText(const state::ClusterState& state, const explain::DeviceAccount& devices) {
+  if (!devices.change()) return {};
+  allocator::Change change = *devices.change();
+  if (change.kind == allocator::Change::Kind::kReleaseClaims) {
+    std::vector<std::string> names;
+    for (const std::string& claim : change.claims) AddOnce(names, HolderName(state, claim));
+    return fmt::format("if {} ended", FewOf(names));
+  }
+  // "claim request".
+  if (const std::size_t space = change.request.rfind(' '); space != std::string::npos) {
+    const std::string claim = change.request.substr(0, space);
+    change.request = "request " + change.request.substr(space + 1);
+    if (devices.ManyClaims()) change.request += " of claim " + claim;
+  }
+  return explain::Describe(change);
+}
+
+// Who holds devices that would do, and whoever's end would free what they are made of.
+std::vector<std::string> HoldersOf(const explain::DeviceAccount& devices) {
+  std::vector<std::string> holders = devices.Holders();
+  if (devices.change()) {
+    for (const std::string& claim : devices.change()->claims) AddOnce(holders, claim);
+  }
+  return holders;
+}
+
+// Pods on their way out make room: nothing else has to happen.
+void AddLeaving(const state::ClusterState& state, const state::PodView& pod,
+                const std::vector<std::string>& holders, Explanation& explanation) {
+  std::vector<std::string> leaving;
+  if (const state::NodeIndex* node = state.nodes.Find(pod.nominated_node)) {
+    for (const state::PodPtr& other : state.nodes.At(*node).pods) {
+      if (other->deleting && other->priority < pod.priority) AddOnce(leaving, other->key());
+    }
+  }
+  for (const std::string& holder : holders) {
+    for (std::string& user : LeavingUsers(state, holder)) AddOnce(leaving, std::move(user));
+  }
+  if (leaving.empty()) return;
+  const bool one = leaving.size() == 1;
+  explanation.preemption =
+      fmt::format("waits for {}, which {} being deleted", FewOf(leaving), one ? "is" : "are");
+  if (!pod.nominated_node.empty()) {
+    explanation.preemption += fmt::format("; nominated node {}", pod.nominated_node);
+  }
+  explanation.change =
+      fmt::format("once pod{} {} {} ended", one ? "" : "s", FewOf(leaving), one ? "has" : "have");
 }
 
 void AddClassHint(const state::ClusterState& state, const state::PodView& pod,
@@ -103,8 +161,8 @@ void AddClassHint(const state::ClusterState& state, const state::PodView& pod,
   }
 }
 
-Explanation OfUnplaced(state::ClusterState& state, Cycle& cycle, const state::PodPtr& pod,
-                       Unplaced& unplaced) {
+Explanation OfUnplaced(state::ClusterState& state, const Options& options, Cycle& cycle,
+                       const state::PodPtr& pod, Unplaced& unplaced) {
   Diagnosis& diagnosis = unplaced.diagnosis;
   const auto victims = cycle.Preempt(pod, diagnosis, {});
   Explanation explanation;
@@ -123,25 +181,24 @@ Explanation OfUnplaced(state::ClusterState& state, Cycle& cycle, const state::Po
   }
   const auto devices = diagnosis.devices.Steps();
   explanation.steps.insert(explanation.steps.end(), devices.begin(), devices.end());
-  for (const std::string& holder : diagnosis.devices.Holders()) {
-    explanation.blockers.push_back(WithUsers(state, holder));
+  const std::vector<std::string> holders = HoldersOf(diagnosis.devices);
+  for (const std::string& holder : holders) {
+    AddOnce(explanation.blockers, HolderText(state, holder));
   }
   for (const state::ClaimPtr& claim : unplaced.unavailable) {
     explanation.blockers.push_back(fmt::format("claim {} is allocated elsewhere", claim->key()));
   }
-  for (const allocator::SelectorFault& fault : unplaced.faults) {
-    explanation.blockers.push_back(fmt::format("selector `{}` fails on {}: {}", fault.expression,
-                                               fault.device.ToString(), fault.error));
-  }
-  explanation.change = diagnosis.devices.ChangeText();
-  AddSelectors(state, *pod, explanation);
+  AddFaults(state, unplaced.faults, explanation);
+  explanation.change = ChangeText(state, diagnosis.devices);
+  AddSelectors(state, *pod, diagnosis.devices, explanation);
   for (VolumeNeeds::Hint& hint : VolumeNeeds::Hints(state, *pod)) {
     explanation.blockers.push_back(std::move(hint.what));
     if (explanation.change.empty()) explanation.change = std::move(hint.change);
   }
   if (diagnosis.rejectors.Has(Rejector::kClass)) AddClassHint(state, *pod, explanation);
-  if (diagnosis.pod_reason.empty()) AddNodeHints(state, *pod, diagnosis, explanation);
+  if (diagnosis.pod_reason.empty()) AddNodeHints(state, *pod, options, diagnosis, explanation);
   if (diagnosis.nodes == 0) explanation.change = "if there were a node";
+  AddLeaving(state, *pod, holders, explanation);
   return explanation;
 }
 
@@ -173,7 +230,7 @@ Explanation OfHeld(const state::ClusterState& state, const state::PodView& pod,
       explanation.blockers.push_back(fmt::format("claim {} does not exist", key));
       if (explanation.change.empty()) explanation.change = fmt::format("if claim {} existed", key);
     } else if (claim->deleting) {
-      explanation.blockers.push_back(WithUsers(state, key) + " is being deleted");
+      explanation.blockers.push_back(HolderText(state, key) + " is being deleted");
     }
   }
   return explanation;
@@ -190,14 +247,42 @@ void AddCondition(const state::PodView& pod, Explanation& explanation) {
 // What the claims of an assigned pod hold.
 Explanation OfAssigned(const state::ClusterState& state, const state::PodView& pod) {
   Explanation explanation;
-  explanation.cause = fmt::format("pod {} is on node {}", pod.key(), pod.node_name);
-  for (const state::PodClaim& entry : pod.claims) {
-    const state::ClaimPtr claim = state.claims.Find(pod.ns + "/" + entry.claim_name);
+  explanation.cause = fmt::format("pod {}{} is on node {}", pod.key(),
+                                  pod.deleting ? ", which is being deleted," : "", pod.node_name);
+  std::vector<std::string> claims;
+  for (const state::PodClaim& entry : pod.claims) claims.push_back(entry.claim_name);
+  const json::Value& extended = pod.object["status"]["extendedResourceClaimStatus"];
+  claims.emplace_back(extended["resourceClaimName"].AsString());
+  for (const std::string& name : claims) {
+    const state::ClaimPtr claim = state.claims.Find(pod.ns + "/" + name);
     if (!claim || !claim->allocated()) continue;
     explanation.steps.push_back(
         {fmt::format("devices of claim {}", claim->name), claim->claim.allocation->results.size()});
+    for (std::string& device : DevicesOf(*claim)) {
+      AddOnce(explanation.devices, std::move(device));
+    }
   }
   return explanation;
+}
+
+// A pod that nobody will place: no pod of its scheduler was ever placed or judged.
+void AddScheduler(const state::ClusterState& state, const state::PodView& pod,
+                  Explanation& explanation) {
+  std::vector<std::string> seen;
+  for (const auto& [key, other] : state.pods()) {
+    const json::Value* condition = client::ConditionOf(other->object, "PodScheduled");
+    const bool judged =
+        condition != nullptr && (*condition)["reason"].AsString() != "SchedulingGated";
+    if (!judged && other->node_name.empty()) continue;
+    if (other->scheduler_name == pod.scheduler_name) return;
+    AddOnce(seen, other->scheduler_name);
+  }
+  std::ranges::sort(seen);
+  explanation.cause = fmt::format(
+      "no scheduler named {} has been seen to place or judge any pod{}; {}", pod.scheduler_name,
+      seen.empty() ? std::string() : fmt::format(" (seen: {})", FewOf(seen)), explanation.cause);
+  explanation.change = fmt::format("if a scheduler named {} ran", pod.scheduler_name);
+  if (!seen.empty()) explanation.change += fmt::format(", or the pod named {}", FewOf(seen));
 }
 
 }  // namespace
@@ -212,6 +297,10 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& option
     return explanation;
   }
   if (!pod->node_name.empty()) return OfAssigned(state, *pod);
+  if (pod->deleting) {
+    explanation.cause = fmt::format("pod {} is being deleted: nobody places it", pod->key());
+    return explanation;
+  }
   const Nominations nominations;
   Random random(options.seed);
   Cycle cycle(state, nominations, options, clock, random);
@@ -219,9 +308,9 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& option
     return OfHeld(state, *pod, held);
   }
   Attempt attempt = cycle.Schedule(pod);
-  if (auto* unplaced = std::get_if<Unplaced>(&attempt))
-    return OfUnplaced(state, cycle, pod, *unplaced);
-  if (const auto* errored = std::get_if<Errored>(&attempt)) {
+  if (auto* unplaced = std::get_if<Unplaced>(&attempt)) {
+    explanation = OfUnplaced(state, options, cycle, pod, *unplaced);
+  } else if (const auto* errored = std::get_if<Errored>(&attempt)) {
     explanation.cause = "an attempt to schedule it fails: " + errored->message;
   } else if (const auto* placed = std::get_if<Placed>(&attempt)) {
     explanation.cause = fmt::format("node {} takes it now; scheduler {} has not bound it yet",
@@ -230,6 +319,7 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& option
   } else {
     explanation.cause = "a claim of it is being allocated";
   }
+  AddScheduler(state, *pod, explanation);
   return explanation;
 }
 
@@ -250,14 +340,20 @@ Result<Explanation> ExplainClaim(state::ClusterState& state, const Options& opti
   std::ranges::sort(users, {}, [](const state::PodPtr& pod) { return pod->name; });
   Explanation explanation;
   if (claim->allocated()) {
+    const std::size_t held = claim->claim.allocation->results.size();
     explanation.cause =
-        fmt::format("claim {} holds {} device(s){}", key, claim->claim.allocation->results.size(),
+        fmt::format("claim {} holds {} device{}{}{}", key, held, held == 1 ? "" : "s",
+                    claim->consumers() == 0 ? "; no pod uses it" : "",
                     claim->deleting ? " and is being deleted" : "");
-    explanation.steps.push_back({"devices", claim->claim.allocation->results.size()});
+    explanation.steps.push_back({"devices", held});
     explanation.steps.push_back({"pods it is reserved for", claim->consumers()});
+    explanation.devices = DevicesOf(*claim);
     for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
-      explanation.blockers.push_back(
-          fmt::format("{} {}", consumer["resource"].AsString(), consumer["name"].AsString()));
+      const std::string_view consumer_name = consumer["name"].AsString();
+      explanation.users.push_back(
+          consumer["resource"].AsString() == "pods"
+              ? PodText(state, ns, consumer_name)
+              : fmt::format("{} {}", consumer["resource"].AsString(), consumer_name));
     }
     return explanation;
   }
@@ -271,42 +367,6 @@ Result<Explanation> ExplainClaim(state::ClusterState& state, const Options& opti
   explanation.cause =
       fmt::format("claim {} waits for pod {}: {}", key, (*waiting)->name, explanation.cause);
   return explanation;
-}
-
-Result<Explanation> ExplainDevice(state::ClusterState& state, std::string_view name) {
-  // A driver's name has no slash, a device's neither; a pool's may.
-  const std::size_t first = name.find('/');
-  const std::size_t last = name.rfind('/');
-  if (first == std::string_view::npos || first == last) {
-    return BadInput(fmt::format("device \"{}\": want DRIVER/POOL/DEVICE", name));
-  }
-  const allocator::DeviceId id{.driver = std::string(name.substr(0, first)),
-                               .pool = std::string(name.substr(first + 1, last - first - 1)),
-                               .device = std::string(name.substr(last + 1))};
-  std::optional<Explanation> found;
-  state.inventory.ForEachDevice([&](const allocator::DeviceView& device) {
-    if (device.id != id || found) return;
-    Explanation explanation;
-    if (!device.current) {
-      explanation.cause = "not in a complete pool of the newest generation: nobody gets it";
-    } else if (!device.holders.empty()) {
-      explanation.cause = "in use";
-    } else {
-      explanation.cause = "free";
-    }
-    if (!device.node.empty()) explanation.cause += ", on node " + device.node;
-    explanation.steps.push_back({"claims that hold it", device.holders.size()});
-    for (const std::string& holder : device.holders) {
-      explanation.blockers.push_back(WithUsers(state, holder));
-    }
-    for (const api::DeviceTaint& taint : device.taints) {
-      explanation.blockers.push_back(
-          fmt::format("taint {}={}:{}", taint.key, taint.value, taint.effect));
-    }
-    found = std::move(explanation);
-  });
-  if (!found) return Fail(Code::kNotFound, fmt::format("device \"{}\" not found", name));
-  return *std::move(found);
 }
 
 }  // namespace drachma::scheduler

@@ -120,23 +120,34 @@ void HintRoom(state::ClusterState& state, const state::PodView& pod, std::string
               std::string (*text)(std::int64_t), std::vector<Hint>& hints) {
   const std::int64_t wanted = of(pod.requests);
   const NodeInfo* freest = nullptr;
+  const NodeInfo* largest = nullptr;
   std::int64_t most = 0;
   for (const NodeInfo* node : NodesWith(state, pod, Placement::kFits)) {
     const std::int64_t free = of(node->allocatable) - of(node->requested);
+    if (largest == nullptr || of(node->allocatable) > of(largest->allocatable)) largest = node;
     if (freest != nullptr && free <= most) continue;
     freest = node;
     most = free;
   }
   if (freest == nullptr || wanted <= most) return;
   const std::int64_t have = of(freest->allocatable);
+  const std::int64_t empty = of(largest->allocatable);
   Hint hint{fmt::format("the pod asks for {} {}; node {} has most free, {} of {}", text(wanted),
                         name, freest->name, text(most), text(have)),
             {}};
-  if (have == 0) {
+  if (empty == 0) {
     hint.what = fmt::format("the pod asks for {} {}; no node has any", text(wanted), name);
     hint.change = fmt::format("if a node had {}", name);
+  } else if (wanted > empty && most <= 0) {
+    hint.change = fmt::format("if the pod asked for at most {} {} and node {} were empty",
+                              text(empty), name, largest->name);
+  } else if (wanted > empty) {
+    hint.change = fmt::format("if the pod asked for at most {} {}", text(most), name);
+    if (empty > most) {
+      hint.change += fmt::format(" ({} if node {} were empty)", text(empty), largest->name);
+    }
   } else if (wanted > have) {
-    hint.change = fmt::format("if the pod asked for at most {} {}", text(have), name);
+    hint.change = fmt::format("if {} {} were free on node {}", text(wanted), name, largest->name);
   } else {
     hint.change =
         fmt::format("if {} {} more were free on node {}", text(wanted - most), name, freest->name);
@@ -144,7 +155,29 @@ void HintRoom(state::ClusterState& state, const state::PodView& pod, std::string
   hints.push_back(std::move(hint));
 }
 
-void HintResources(state::ClusterState& state, const state::PodView& pod,
+// An extended resource that nothing stands for: devices could, through a class.
+void HintExtended(const state::ClusterState& state, const std::string& name, const Options& options,
+                  std::vector<Hint>& hints) {
+  constexpr std::string_view kOfClass = "deviceclass.resource.kubernetes.io/";
+  if (!name.contains('/') || !state.inventory.ClassOfExtendedResource(name).empty()) return;
+  const std::string wanted =
+      name.starts_with(kOfClass)
+          ? fmt::format("DeviceClass {} existed", name.substr(kOfClass.size()))
+          : fmt::format("a DeviceClass had extendedResourceName {}", name);
+  std::string what = fmt::format("no DeviceClass stands for {}", name);
+  const auto gate = options.feature_gates.find("DRAExtendedResource");
+  const bool off = gate != options.feature_gates.end() && !gate->second;
+  if (off) what += "; the feature gate DRAExtendedResource, which that needs, is off";
+  std::string change = fmt::format("if a node had {}, or {}{}", name,
+                                   off ? "DRAExtendedResource were on and " : "", wanted);
+  // Its hint as a resource of nodes knows the nodes only.
+  if (!hints.empty() && hints.back().change == fmt::format("if a node had {}", name)) {
+    hints.back().change = std::move(change);
+  }
+  hints.push_back({std::move(what), {}});
+}
+
+void HintResources(state::ClusterState& state, const state::PodView& pod, const Options& options,
                    const Diagnosis& diagnosis, std::vector<Hint>& hints) {
   for (const auto& [reason, count] : diagnosis.node_reasons) {
     constexpr std::string_view kInsufficient = "Insufficient ";
@@ -161,6 +194,7 @@ void HintResources(state::ClusterState& state, const state::PodView& pod,
       HintRoom(
           state, pod, name, [id](const state::Amounts& amounts) { return amounts.Other(id); },
           CountText, hints);
+      HintExtended(state, name, options, hints);
     }
   }
 }
@@ -183,13 +217,13 @@ void HintPorts(state::ClusterState& state, const state::PodView& pod, std::vecto
 
 }  // namespace
 
-void AddNodeHints(state::ClusterState& state, const state::PodView& pod, const Diagnosis& diagnosis,
-                  explain::Explanation& explanation) {
+void AddNodeHints(state::ClusterState& state, const state::PodView& pod, const Options& options,
+                  const Diagnosis& diagnosis, explain::Explanation& explanation) {
   std::vector<Hint> hints;
   HintLabels(state, pod, hints);
   HintTaints(state, pod, hints);
   HintUnschedulable(state, pod, hints);
-  HintResources(state, pod, diagnosis, hints);
+  HintResources(state, pod, options, diagnosis, hints);
   if (!pod.host_ports.empty()) HintPorts(state, pod, hints);
   for (Hint& hint : hints) {
     explanation.blockers.push_back(std::move(hint.what));

@@ -110,15 +110,17 @@ TEST_F(ExplainTest, AWaitingClaimIsExplainedByItsPod) {
 TEST_F(ExplainTest, AnAllocatedClaimNamesItsPods) {
   const auto why = ExplainClaim(state_, {}, cluster_.executor_.clock(), "default", "first");
   ASSERT_TRUE(why);
-  EXPECT_EQ(why->cause, "claim default/first holds 1 device(s)");
-  EXPECT_THAT(why->blockers, ElementsAre("pods first"));
+  EXPECT_EQ(why->cause, "claim default/first holds 1 device");
+  EXPECT_THAT(why->users, ElementsAre("pod default/first"));
+  EXPECT_THAT(why->devices, ElementsAre("gpu.example.com/n1/gpu-0 (request gpu)"));
+  EXPECT_TRUE(why->blockers.empty());
 }
 
 TEST_F(ExplainTest, ADeviceNamesItsHolderOrItsTaints) {
   const auto held = ExplainDevice(state_, "gpu.example.com/n1/gpu-0");
   ASSERT_TRUE(held);
   EXPECT_EQ(held->cause, "in use, on node n1");
-  EXPECT_THAT(held->blockers, ElementsAre("claim default/first (pod first)"));
+  EXPECT_THAT(held->users, ElementsAre("claim default/first (pod first)"));
   const auto tainted = ExplainDevice(state_, "gpu.example.com/n1/gpu-1");
   ASSERT_TRUE(tainted);
   EXPECT_THAT(tainted->blockers, ElementsAre("taint broken=:NoSchedule"));
@@ -187,14 +189,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "[{cel: {expression: 'false'}}]}}]}}}\n---\n"
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
                  "g, resourceClaimName: x}], containers: [{name: c}]}}",
-                 "not matched by selector 0 of the request", "selector 0 of request r: false",
-                 "if selector 0 of g r matched"},
+                 "not matched by selector 0 of the request", "request r, selector 0: false",
+                 "if selector 0 of request r matched"},
         WaitCase{"InUse",
                  "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
                  "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}\n---\n"
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
                  "g, resourceClaimName: x}], containers: [{name: c}]}}",
-                 "1 in use", "claim default/first (pod first)", "if default/first ended"},
+                 "1 in use", "claim default/first (pod first)", "if claim default/first ended"},
         WaitCase{"Cpu",
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, "
                  "resources: {requests: {cpu: 9}}}]}}",
@@ -225,16 +227,25 @@ INSTANTIATE_TEST_SUITE_P(
                  "if persistentvolumeclaim default/data existed and were bound"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(ExplanationTest, OfLongListsAFewEntriesAreShown) {
+  explain::Explanation why{.cause = "c"};
+  for (int i = 0; i < 12; ++i) why.blockers.push_back(fmt::format("claim a/{}", i));
+  EXPECT_THAT(why.ToText(), HasSubstr("  claim a/7\n  … and 4 more\n"));
+  EXPECT_EQ(why.ToJson()["blockers"].size(), 12U);
+}
+
 TEST(ExplanationTest, TheJsonIsTheContractsForm) {
   const explain::Explanation why{.cause = "c",
                                  .steps = {{"nodes", 3}},
                                  .blockers = {"claim a/b"},
+                                 .devices = {},
+                                 .users = {},
                                  .preemption = "",
                                  .change = "if a/b ended",
                                  .as_of = "7"};
   EXPECT_EQ(json::Write(why.ToJson()),
             R"({"cause":"c","steps":[{"step":"nodes","count":3}],"blockers":["claim a/b"],)"
-            R"("preemption":"","change":"if a/b ended","asOf":"7"})");
+            R"("devices":[],"users":[],"preemption":"","change":"if a/b ended","asOf":"7"})");
 }
 
 }  // namespace

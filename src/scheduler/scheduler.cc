@@ -20,14 +20,6 @@ constexpr int kPodsPerTask = 32;
 
 const client::Resource kBudgets{"policy", "v1", "poddisruptionbudgets"};
 
-allocator::Options AllocatorOptions(const Options& options) {
-  allocator::Options out;
-  out.features = allocator::Features::FromGates(options.feature_gates);
-  out.order = options.device_order;
-  out.selector_errors = options.selector_errors;
-  return out;
-}
-
 SchedulingQueue::Options QueueOptions(const Options& options) {
   return {.backoff_initial = options.backoff_initial,
           .backoff_max = options.backoff_max,
@@ -40,6 +32,14 @@ struct Overloaded : Handlers... {
 };
 
 }  // namespace
+
+allocator::Options AllocatorOptions(const Options& options) {
+  allocator::Options out;
+  out.features = allocator::Features::FromGates(options.feature_gates);
+  out.order = options.device_order;
+  out.selector_errors = options.selector_errors;
+  return out;
+}
 
 Scheduler::Impl::Impl(Options options, client::ClientFactory& factory, Executor& executor)
     : options_(std::move(options)),

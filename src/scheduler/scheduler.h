@@ -48,6 +48,9 @@ struct Options {
   std::uint64_t seed = 0;
 };
 
+// What the scheduler's allocator takes of them.
+[[nodiscard]] allocator::Options AllocatorOptions(const Options& options);
+
 // Counts since the start, for metrics and tests.
 struct Statistics {
   std::uint64_t attempts = 0;       // scheduling cycles

@@ -1,0 +1,93 @@
+#include "scheduler/explain_claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/objects.h"
+
+namespace drachma::scheduler {
+namespace {
+
+// Names that a list in a sentence has; the rest is counted.
+constexpr std::size_t kNamedMax = 3;
+constexpr std::string_view kLeaving = ", which is being deleted";
+
+// The pod that the claim was generated for; empty for a claim of its own.
+std::string_view OwnerOf(const state::ClaimView& claim) {
+  const json::Value* owner = client::ControllerOf(claim.object);
+  return owner != nullptr && (*owner)["kind"].AsString() == "Pod" ? (*owner)["name"].AsString()
+                                                                  : std::string_view();
+}
+
+bool IsLeaving(const state::ClusterState& state, std::string_view ns, std::string_view name) {
+  const state::PodPtr pod = state.FindPodByKey(fmt::format("{}/{}", ns, name));
+  return pod && pod->deleting;
+}
+
+}  // namespace
+
+void AddOnce(std::vector<std::string>& texts, std::string text) {
+  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+}
+
+std::string FewOf(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(kNamedMax, names.size());
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<int>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
+std::string PodText(const state::ClusterState& state, std::string_view ns, std::string_view name) {
+  return fmt::format("pod {}/{}{}", ns, name, IsLeaving(state, ns, name) ? kLeaving : "");
+}
+
+std::string HolderName(const state::ClusterState& state, const std::string& claim_key) {
+  const state::ClaimPtr claim = state.claims.Find(claim_key);
+  const std::string_view owner = claim ? OwnerOf(*claim) : std::string_view();
+  if (owner.empty()) return "claim " + claim_key;
+  return fmt::format("pod {}/{}", claim->ns, owner);
+}
+
+std::string HolderText(const state::ClusterState& state, const std::string& claim_key) {
+  const state::ClaimPtr claim = state.claims.Find(claim_key);
+  if (!claim) return "claim " + claim_key;
+  if (const std::string_view owner = OwnerOf(*claim); !owner.empty()) {
+    return PodText(state, claim->ns, owner);
+  }
+  std::vector<std::string> users;
+  for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
+    const std::string_view name = consumer["name"].AsString();
+    users.push_back(fmt::format("{}{}", name, IsLeaving(state, claim->ns, name) ? kLeaving : ""));
+  }
+  if (users.empty()) return "claim " + claim_key;
+  return fmt::format("claim {} (pod {})", claim_key, fmt::join(users, ", "));
+}
+
+std::vector<std::string> LeavingUsers(const state::ClusterState& state,
+                                      const std::string& claim_key) {
+  std::vector<std::string> leaving;
+  const state::ClaimPtr claim = state.claims.Find(claim_key);
+  if (!claim) return leaving;
+  for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
+    const std::string_view name = consumer["name"].AsString();
+    if (IsLeaving(state, claim->ns, name)) leaving.push_back(fmt::format("{}/{}", claim->ns, name));
+  }
+  return leaving;
+}
+
+std::vector<std::string> DevicesOf(const state::ClaimView& claim) {
+  std::vector<std::string> devices;
+  if (!claim.allocated()) return devices;
+  for (const json::Value& result :
+       claim.object.At({"status", "allocation", "devices", "results"}).Items()) {
+    devices.push_back(fmt::format("{}/{}/{} (request {})", result["driver"].AsString(),
+                                  result["pool"].AsString(), result["device"].AsString(),
+                                  result["request"].AsString()));
+  }
+  return devices;
+}
+
+}  // namespace drachma::scheduler
