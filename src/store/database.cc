@@ -84,7 +84,14 @@ bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
-void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+// SQLite's own way takes two syncs, seconds on a busy disk, while somebody waits for the process to
+// end. The log, which is durable, stays beside the database instead: the next start reads it, so
+// that pages that a power cut tears here do not matter.
+void Database::Close::operator()(sqlite3* database) const {
+  sqlite3_exec(database, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
+  sqlite3_wal_checkpoint_v2(database, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  sqlite3_close_v2(database);
+}
 
 Result<Database> Database::Open(const std::string& path, const std::string& vfs) {
   sqlite3* raw = nullptr;
@@ -97,6 +104,8 @@ Result<Database> Database::Open(const std::string& path, const std::string& vfs)
   database.database_.reset(raw);
   if (code != SQLITE_OK) return DatabaseError(raw, code, path);
   sqlite3_extended_result_codes(raw, 1);
+  // Close does it without waiting for the disk.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   // The page size holds for new databases only: three objects of 2 KB in a page waste little, and a
   // single write does not cost much more than its size. Exclusive use needs no shared memory file.
   DRA_TRY(

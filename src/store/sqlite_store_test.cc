@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <future>
 
@@ -98,6 +99,19 @@ TEST(SqliteStore, AWatchResumesOverARestartWithoutAGap) {
   EXPECT_EQ(batch.events[2]->previous, nullptr);
 }
 
+TEST(SqliteStore, OnceClosedTheDatabaseAndItsLogHoldAllEach) {
+  const TestFolder folder;
+  {
+    const auto store = Open(folder);
+    (void)Put(*store, "/a/x", "1");
+  }
+  const std::string log = folder.path() + "/data/store.db-wal";
+  // Closed SQLite's way, which waits for the disk, it would be gone.
+  EXPECT_GT(std::filesystem::file_size(log), 0U);
+  std::filesystem::remove(log);
+  EXPECT_NE(Open(folder)->Get("/a/x"), nullptr);
+}
+
 TEST(SqliteStore, RowsThatNobodyCanAskForAreRemoved) {
   const TestFolder folder;
   constexpr int kWrites = 10'000;
@@ -151,6 +165,7 @@ TEST(SqliteStore, ADatabaseOfAnotherProgramIsRefused) {
 TEST(SqliteStore, AFileThatIsNoDatabaseIsCorrupt) {
   const TestFolder folder;
   Open(folder).reset();
+  std::filesystem::remove(folder.path() + "/data/store.db-wal");  // it would mend all
   std::ofstream(folder.path() + "/data/store.db") << std::string(100'000, 'x');
   const auto store = TryOpen(folder);
   ASSERT_FALSE(store);

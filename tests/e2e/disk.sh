@@ -84,6 +84,7 @@ refused "in use by process $CLUSTER"
 stop_cluster
 case_passed
 
+rm -f "$data/store.db-wal"  # it would mend what is broken below; the database holds everything, too
 cp -r "$data" "$WORK/kept"
 restore() { rm -rf "$data" && cp -r "$WORK/kept" "$data"; }
 # put_bytes OFFSET FORMAT: changes bytes of the database.
