@@ -62,19 +62,22 @@ Result<std::unique_ptr<client::HttpsClientFactory>> WithoutCredentials(client::K
   return client::HttpsClientFactory::Make(std::move(config));
 }
 
-// Simulated nodes that see to their drivers' rights first.
+// Simulated nodes that see to their drivers' rights and DeviceClasses first.
 class NodeRole {
  public:
   NodeRole(node::SimulationOptions options, client::ClientFactory& factory, Executor& executor)
       : client_(factory.NewClient(executor, "drachma-node")),
+        classes_(*client_, executor),
         nodes_(std::move(options), factory, executor) {}
   void Start() {
     cluster::GrantDriverRights(*client_);
+    classes_.Start();
     nodes_.Start();
   }
 
  private:
   std::unique_ptr<client::Client> client_;
+  cluster::DriverClasses classes_;
   node::SimulatedNodes nodes_;
 };
 

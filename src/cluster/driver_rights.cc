@@ -3,6 +3,7 @@
 #include "apiserver/fleet_authorizer.h"
 #include "base/log.h"
 #include "client/objects.h"
+#include "gpu/driver.h"
 #include "json/json.h"
 
 namespace drachma::cluster {
@@ -57,6 +58,35 @@ void GrantDriverRights(client::Client& client) {
                                                        {"name", apiserver::kDriverAccount},
                                                        {"namespace", "kube-system"}})}));
   create(kClusterRoleBindings, "", std::move(binding));
+}
+
+DriverClasses::DriverClasses(client::Client& client, Executor& executor)
+    : client_(client), executor_(executor), alive_(std::make_shared<DriverClasses*>(this)) {}
+
+DriverClasses::~DriverClasses() { *alive_ = nullptr; }
+
+void DriverClasses::Start() {
+  for (const Value& device_class : gpu::DeviceClasses()) Make(device_class);
+}
+
+void DriverClasses::Make(const Value& device_class) {
+  client_.Call(client::CreateRequest(client::resources::kDeviceClasses, "", device_class),
+               [alive = alive_, device_class](const Result<Value>& answer) {
+                 if (*alive != nullptr) (*alive)->OnAnswer(device_class, answer);
+               });
+}
+
+void DriverClasses::OnAnswer(const Value& device_class, const Result<Value>& answer) {
+  if (answer || answer.error().code == Code::kAlreadyExists) return;
+  const Code code = answer.error().code;
+  if (code == Code::kForbidden || code == Code::kNotFound || code == Code::kInvalid) {
+    Log(LogLevel::kWarning, "node", "cannot make DeviceClass {}: {}", client::NameOf(device_class),
+        answer.error().message);
+    return;
+  }
+  executor_.PostAfter(kRetry, [alive = alive_, device_class] {
+    if (*alive != nullptr) (*alive)->Make(device_class);
+  });
 }
 
 }  // namespace drachma::cluster

@@ -24,5 +24,32 @@ start_cluster --roles=apiserver --data-dir "$data" --listen "127.0.0.1:$port"
 kubectl scale deployment/training --replicas=5
 kubectl rollout status deployment/training --timeout=90s
 eventually 30 equals 5 count resourceclaims
+
+# The drivers' DeviceClasses came with the nodes, made by the nodes' own user; pods use them.
+kubectl get deviceclasses gpu.nvidia.com mig.nvidia.com >/dev/null || fail "no DeviceClasses"
+"$DRACHMA" apply -f "$root/examples/shared-claim.yaml"
+kubectl wait --for=condition=Ready pod/first pod/second --timeout=60s
+
+# A pod that names its node waits for its claim, which nobody allocates.
+node=$(kubectl get nodes -o jsonpath='{.items[0].metadata.name}')
+kubectl apply -f - <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: bound}
+spec:
+  nodeName: $node
+  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+  resourceClaims: [{name: g, resourceClaimTemplateName: one-large-gpu}]
+YAML
+refused() { [ -n "$(kubectl get events --field-selector reason=FailedPrepareDynamicResources,involvedObject.name=bound -o name)" ]; }
+eventually 30 refused
+[ "$(kubectl get pod bound -o jsonpath='{.status.phase}')" = Pending ] || fail "it runs without its claim"
+
+# Each node has an address of its own, the one that its pods report.
+[ "$(kubectl get nodes -o jsonpath='{range .items[*]}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' | sort -u | wc -l)" = 4 ] ||
+  fail "nodes share an address"
+host=$(kubectl get pod first -o jsonpath='{.spec.nodeName}')
+[ "$(kubectl get pod first -o jsonpath='{.status.hostIP}')" = "$(kubectl get node "$host" -o jsonpath='{.status.addresses[0].address}')" ] ||
+  fail "a pod reports another address than its node"
 [ -z "$(twice_allocated)" ] || fail "a device stands in two claims"
 echo "roles apart: fine"
