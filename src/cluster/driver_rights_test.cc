@@ -1,0 +1,74 @@
+#include "cluster/driver_rights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake_client.h"
+#include "client/objects.h"
+#include "gpu/driver.h"
+
+namespace drachma::cluster {
+namespace {
+
+namespace resources = client::resources;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class DriverClassesTest : public testing::Test {
+ protected:
+  DriverClassesTest()
+      : executor_(Time(std::chrono::hours(500'000))),
+        client_(api_.factory().NewClient(executor_, "test")) {}
+  void Run(Duration time) {
+    DriverClasses classes(*client_, executor_);
+    classes.Start();
+    const Time end = executor_.clock().Now() + time;
+    executor_.PostAfter(time, [] {});
+    while (executor_.RunOne(end)) {
+    }
+  }
+  static bool IsCreation(const client::Request& request) {
+    return request.verb == client::Verb::kCreate && request.resource == resources::kDeviceClasses;
+  }
+
+  client::FakeApi api_;
+  VirtualExecutor executor_;
+  std::unique_ptr<client::Client> client_;
+};
+
+TEST_F(DriverClassesTest, TheClassesOfTheDriversAreMade) {
+  Run(std::chrono::milliseconds(100));
+  EXPECT_THAT(api_.List(resources::kDeviceClasses), SizeIs(gpu::DeviceClasses().size()));
+}
+
+TEST_F(DriverClassesTest, AClassThatIsThereStaysAsItIs) {
+  api_.Apply(R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.nvidia.com, labels: {own: "yes"}}
+)");
+  Run(std::chrono::milliseconds(100));
+  EXPECT_EQ(api_.Get(resources::kDeviceClasses, "", "gpu.nvidia.com")
+                .At({"metadata", "labels", "own"})
+                .AsString(),
+            "yes");
+}
+
+TEST_F(DriverClassesTest, AServerThatDoesNotAnswerIsAskedAgain) {
+  constexpr int kMany = 8;
+  api_.FailNext(IsCreation, {.code = Code::kUnavailable, .message = "connection refused"}, kMany);
+  Run(std::chrono::seconds(10));
+  EXPECT_THAT(api_.List(resources::kDeviceClasses), SizeIs(gpu::DeviceClasses().size()));
+}
+
+TEST_F(DriverClassesTest, WhatMayNotBeMadeIsAskedForOnce) {
+  constexpr int kMany = 100;
+  api_.FailNext(IsCreation, {.code = Code::kForbidden, .message = "no"}, kMany);
+  Run(std::chrono::seconds(10));
+  EXPECT_THAT(api_.List(resources::kDeviceClasses), IsEmpty());
+  EXPECT_EQ(std::ranges::count_if(api_.requests(), IsCreation),
+            static_cast<std::ptrdiff_t>(gpu::DeviceClasses().size()));
+}
+
+}  // namespace
+}  // namespace drachma::cluster
