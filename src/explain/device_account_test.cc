@@ -56,5 +56,46 @@ TEST(DeviceAccount, ASelectorThatFailsIsToldFromOneThatDoesNotMatch) {
   EXPECT_EQ(Describe(change), "if selector 0 of d gpu matched");
 }
 
+TEST(DeviceAccount, TheCountersOfOneSetAreOneRow) {
+  DeviceAccount account;
+  Misfit misfit;
+  misfit.requests = {{.claim = "ns/c", .request = "gpu", .needed = 1, .considered = 3}};
+  for (const char* counter : {"gpu-0/memory", "gpu-0/slices", "gpu-1/memory"}) {
+    misfit.requests[0].losses.push_back(
+        {.cause = Cause::kCounter, .what = counter, .free = "1", .needed = "2", .devices = 1});
+  }
+  account.Add(misfit);
+  std::vector<std::string> steps;
+  for (const Step& step : account.Steps()) steps.push_back(step.step);
+  EXPECT_EQ(steps, (std::vector<std::string>{
+                       "request gpu: devices considered",
+                       "request gpu: without enough of gpu-0's counters (memory, slices)",
+                       "request gpu: without enough of counter gpu-1/memory (2 needed, 1 free)",
+                       "request gpu: usable"}));
+}
+
+TEST(DeviceAccount, OnlyHoldersWhoseEndCouldBeEnoughAreNamed) {
+  DeviceAccount account;
+  Misfit misfit;
+  misfit.requests = {
+      {.claim = "ns/c", .request = "gpu", .needed = 9, .considered = 8, .usable = 6}};
+  misfit.requests[0].losses = {{.cause = Cause::kInUse, .what = "ns/held", .devices = 2}};
+  account.Add(misfit);
+  EXPECT_TRUE(account.Holders().empty());
+  misfit.requests[0].needed = 8;
+  account.Add(misfit);
+  EXPECT_EQ(account.Holders(), std::vector<std::string>{"ns/held"});
+}
+
+TEST(DeviceAccount, OfEqualChangesTheLeastCounts) {
+  DeviceAccount account;
+  for (const int amount : {5, 1, 7}) {
+    Misfit misfit = OfChange(Change::Kind::kFewerDevices);
+    misfit.change->amount = amount;
+    account.Add(misfit);
+  }
+  EXPECT_EQ(account.ChangeText(), "if d gpu asked for 1 device less");
+}
+
 }  // namespace
 }  // namespace drachma::explain
