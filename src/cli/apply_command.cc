@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <future>
 #include <memory>
 
 #include "cli/arguments.h"
+#include "cli/check_hint.h"
 #include "cli/session.h"
 #include "client/objects.h"
 #include "cluster/manifests.h"
@@ -21,7 +23,7 @@ std::string NameIn(const cluster::Manifest& manifest) {
 
 int RunApply(const ApplyArguments& arguments) {
   Result<std::vector<cluster::Manifest>> manifests = cluster::LoadManifests(arguments.files);
-  if (!manifests) return PrintError(manifests.error(), kWrongUse);
+  if (!manifests) return PrintManifestError(manifests.error(), arguments.files, kWrongUse);
   Result<std::unique_ptr<Session>> session = Session::Open(arguments.kubeconfig);
   if (!session) return PrintError(session.error());
   std::unique_ptr<cluster::ManifestWriter> writer;
@@ -45,7 +47,12 @@ int RunApply(const ApplyArguments& arguments) {
     dropped.set_value();
   });
   dropped.get_future().get();
-  return status ? kFine : kNegative;
+  if (status) return kFine;
+  // The error itself has been told with its object.
+  if (const std::string hint = CheckHint(status.error(), arguments.files); !hint.empty()) {
+    std::fprintf(stderr, "%s\n", hint.c_str());
+  }
+  return kNegative;
 }
 
 }  // namespace drachma::cli

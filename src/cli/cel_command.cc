@@ -149,8 +149,10 @@ int RunCel(const CelOptions& options, std::span<const json::Value> slices, std::
 
   std::vector<Row> rows = {{"DEVICE", "RESULT", "COST", "WHY"}};
   json::Value items = json::Value::Array();
+  bool any_matches = false;
   for (const Candidate& candidate : candidates) {
     const selector::Outcome outcome = program->Match(candidate.device);
+    any_matches = any_matches || outcome.verdict == Verdict::kMatch;
     const selector::Explanation why = selector::Explain(*program, candidate.device, devices);
     if (options.json) {
       items.Append(ToJson(candidate, outcome, why));
@@ -177,7 +179,7 @@ int RunCel(const CelOptions& options, std::span<const json::Value> slices, std::
     err << "too complex, exceeds cost limit: at worst the expression costs " << program->max_cost()
         << ", the limit is " << selector::kCostMax << '\n';
   }
-  return too_expensive ? 1 : 0;
+  return any_matches && !too_expensive ? 0 : 1;
 }
 
 }  // namespace drachma::cli

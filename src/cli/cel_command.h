@@ -18,8 +18,8 @@ struct CelOptions {
 
 // `drachma cel EXPRESSION`: tries a selector on every device of `slices` (ResourceSlices in v1) and
 // writes which match, at which cost, and why the others do not: a table, or JSON.
-// Returns the exit code: 0, or 1 when the expression does not compile or is too expensive for an
-// object (messages on `err`).
+// Returns the exit code: 0, or 1 when no device matches, or when the expression does not compile or
+// is too expensive for an object (messages on `err`).
 int RunCel(const CelOptions& options, std::span<const json::Value> slices, std::ostream& out,
            std::ostream& err);
 

@@ -5,7 +5,10 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/random_names.h"
 #include "cli/arguments.h"
+#include "cli/check_hint.h"
 #include "cluster/plan.h"
 
 namespace drachma::cli {
@@ -43,19 +46,51 @@ std::vector<std::string> RowOf(const PlannedPod& pod) {
           DevicesOf(pod), pod.reason};
 }
 
+// Warnings that differ in random names alone are one line: a controller whose writes are refused
+// tries again and again.
+void PrintWarnings(const Plan& plan) {
+  struct Group {
+    std::string key;
+    std::string text;
+    std::size_t count = 0;
+  };
+  std::vector<Group> groups;
+  for (const cluster::PlannedEvent& event : plan.events) {
+    // Reasons of pods that wait stand in the table already.
+    if (event.type != "Warning" || event.reason == "FailedScheduling") continue;
+    std::string_view message = event.message;
+    // The recorder's word for the same.
+    constexpr std::string_view kCombined = "(combined from similar events): ";
+    if (message.starts_with(kCombined)) message.remove_prefix(kCombined.size());
+    std::string text = fmt::format("{} {}: {}", event.object, event.reason, message);
+    std::string key = WithoutRandomEndings(text);
+    const auto known = std::ranges::find(groups, key, &Group::key);
+    if (known != groups.end()) {
+      ++known->count;
+    } else {
+      groups.push_back({.key = std::move(key), .text = std::move(text), .count = 1});
+    }
+  }
+  for (const Group& group : groups) {
+    const bool first = &group == &groups.front();
+    Print(fmt::format(
+        "{}{}\n", first ? "\nWarnings:\n  " : "  ",
+        group.count == 1 ? group.text : fmt::format("{} ({} times)", group.key, group.count)));
+  }
+  for (const std::string& warning : plan.warnings) Print(fmt::format("warning: {}\n", warning));
+}
+
 void PrintPlan(const Plan& plan) {
   Table table({"NAMESPACE", "POD", "PHASE", "NODE", "DEVICES", "REASON"});
   for (const PlannedPod& pod : plan.pods) table.Add(RowOf(pod));
   Print(table.empty() ? "No pods.\n" : table.ToText());
-  bool first = true;
-  for (const cluster::PlannedEvent& event : plan.events) {
-    // Reasons of pods that wait stand in the table already.
-    if (event.type != "Warning" || event.reason == "FailedScheduling") continue;
-    Print(fmt::format("{}{} {}: {}\n", first ? "\nWarnings:\n  " : "  ", event.object, event.reason,
-                      event.message));
-    first = false;
-  }
-  for (const std::string& warning : plan.warnings) Print(fmt::format("warning: {}\n", warning));
+  PrintWarnings(plan);
+}
+
+// Whether every pod got its place.
+bool AllPlaced(const Plan& plan) {
+  return std::ranges::none_of(plan.pods,
+                              [](const PlannedPod& pod) { return pod.phase == "Pending"; });
 }
 
 using RowsByPod = std::map<std::string, const PlannedPod*>;
@@ -156,14 +191,18 @@ Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
 
 int RunPlan(const PlanArguments& arguments) {
   Result<cluster::PlanOptions> options = OptionsOf(arguments);
-  if (!options) return PrintError(options.error(), kWrongUse);
+  std::vector<std::string> files = arguments.files;
+  files.insert(files.end(), arguments.what_if.begin(), arguments.what_if.end());
+  if (!options) return PrintManifestError(options.error(), files, kWrongUse);
+  // What controllers meet with is told in the plan.
+  if (!LogEnabled(LogLevel::kDebug)) SetLogLevel(LogLevel::kError);
   Progress progress;
   progress.Say("planning");
   const Result<cluster::PlanOutcome> outcome = cluster::MakePlan(std::move(*options));
   progress.Clear();
   if (!outcome) {
-    return PrintError(outcome.error(),
-                      outcome.error().code == Code::kInvalid ? kWrongUse : kNegative);
+    return PrintManifestError(outcome.error(), files,
+                              outcome.error().code == Code::kInvalid ? kWrongUse : kNegative);
   }
   if (arguments.output == OutputFormat::kTable) {
     PrintPlan(outcome->plan);
@@ -176,7 +215,7 @@ int RunPlan(const PlanArguments& arguments) {
     }
     PrintValue(value, arguments.output);
   }
-  return kFine;
+  return AllPlaced(outcome->what_if.value_or(outcome->plan)) ? kFine : kNegative;
 }
 
 }  // namespace drachma::cli

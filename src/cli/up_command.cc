@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/arguments.h"
+#include "cli/check_hint.h"
 #include "cli/signals.h"
 #include "cluster/idle_memory.h"
 #include "cluster/up.h"
@@ -67,7 +68,7 @@ constexpr Duration kSettled = std::chrono::seconds(1);
 
 int RunUp(const UpArguments& arguments) {
   Result<cluster::UpOptions> options = OptionsOf(arguments);
-  if (!options) return PrintError(options.error(), kWrongUse);
+  if (!options) return PrintManifestError(options.error(), arguments.files, kWrongUse);
   Progress progress;
   options->progress = [&](const std::string& text) { progress.Say(text); };
   HoldSignals();
@@ -75,7 +76,7 @@ int RunUp(const UpArguments& arguments) {
   const Result<std::unique_ptr<cluster::Cluster>> cluster =
       cluster::Cluster::Start(std::move(*options));
   progress.Clear();
-  if (!cluster) return PrintError(cluster.error());
+  if (!cluster) return PrintManifestError(cluster.error(), arguments.files, kNegative);
   Print(fmt::format("drachma is up at {} with {} simulated nodes.\n", (*cluster)->url(),
                     (*cluster)->node_count()));
   if (const std::string& path = (*cluster)->kubeconfig_path(); !path.empty()) {

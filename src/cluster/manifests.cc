@@ -38,20 +38,6 @@ Result<std::string> ReadAll(const std::string& file) {
   return text.str();
 }
 
-std::vector<std::string> FilesOf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return {path};
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    const std::string extension = entry.path().extension();
-    if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
-      files.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
   const auto where = [&] { return fmt::format("{}:{}: ", file, line); };
   const std::string_view api_version = object["apiVersion"].AsString();
@@ -80,6 +66,20 @@ Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
 }
 
 }  // namespace
+
+std::vector<std::string> FilesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
 
 std::string Manifest::Place() const {
   return fmt::format("{}:{}: {}/{}", file, line, kind->kind, client::NameOf(object));

@@ -28,6 +28,10 @@ struct Manifest {
   [[nodiscard]] bool Is(std::string_view group, std::string_view kind_name) const;
 };
 
+// The files that an argument stands for: a folder's .yaml, .yml and .json files by name, or the
+// argument itself.
+[[nodiscard]] std::vector<std::string> FilesOf(const std::string& path);
+
 // The objects of files (YAML or JSON; "-" is standard input; a folder stands for its .yaml, .yml
 // and .json files by name), in order. A List stands for its items. ERRORS: kNotFound, kInvalid with
 // file and line.
