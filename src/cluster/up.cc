@@ -135,7 +135,9 @@ class Cluster::Impl {
   }
 
   [[nodiscard]] const apiserver::Server& server() const { return *server_; }
-  [[nodiscard]] std::size_t node_count() const { return node_count_; }
+  [[nodiscard]] std::size_t node_count() const {
+    return nodes_ ? nodes_->Ask([](node::SimulatedNodes& nodes) { return nodes.size(); }) : 0;
+  }
 
  private:
   [[nodiscard]] bool Has(Role role) const { return options_.roles.contains(role); }
@@ -191,7 +193,7 @@ class Cluster::Impl {
                                          .drivers = DriversOf,
                                          .feature_gates = options_.feature_gates,
                                          .seed = options_.seed};
-      node_count_ = simulation.nodes.size();
+      to_register_ = simulation.nodes.size();
       nodes_ = std::make_unique<Actor<node::SimulatedNodes>>("nodes", [&](Executor& executor) {
         auto nodes = std::make_unique<node::SimulatedNodes>(std::move(simulation),
                                                             clients_->nodes(), executor);
@@ -238,7 +240,7 @@ class Cluster::Impl {
     const auto late = std::chrono::steady_clock::now() + kRegisterWithin;
     while (!nodes_->Ask([](node::SimulatedNodes& nodes) { return nodes.registered(); })) {
       if (std::chrono::steady_clock::now() > late) return;
-      if (options_.progress) options_.progress(fmt::format("registering {} nodes", node_count_));
+      if (options_.progress) options_.progress(fmt::format("registering {} nodes", to_register_));
       std::this_thread::sleep_for(kLook);
     }
   }
@@ -248,7 +250,7 @@ class Cluster::Impl {
   std::unique_ptr<client::ClientFactory> factory_;  // the administrator's
   std::optional<RoleClients> clients_;
   std::unique_ptr<Actor<Director>> director_;
-  std::size_t node_count_ = 0;
+  std::size_t to_register_ = 0;
   std::unique_ptr<Actor<node::SimulatedNodes>> nodes_;
   std::unique_ptr<Actor<controllers::Controllers>> controllers_;
   std::unique_ptr<Actor<scheduler::Scheduler>> scheduler_;

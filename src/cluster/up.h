@@ -57,6 +57,7 @@ class Cluster {
 
   [[nodiscard]] const std::string& url() const;
   [[nodiscard]] const std::string& kubeconfig_path() const;
+  // The simulated nodes that run: those of the fleet, of the manifests and of earlier runs.
   [[nodiscard]] std::size_t node_count() const;
 
  private:

@@ -1,0 +1,29 @@
+#!/bin/sh
+# A cluster that is ended and started again on its data: the nodes that run, their addresses, and a
+# fleet that comes to them.
+# Usage: restart.sh PROGRAM
+DRACHMA=$1
+. "$(dirname "$0")/lib.sh"
+
+data=$WORK/data
+export KUBECONFIG="$data/kubeconfig"
+up() { start_cluster --data-dir "$data" --listen 127.0.0.1:0 "$@"; }
+says() { grep -q "with $1 simulated nodes" "$WORK/up.log" || fail "it does not say $1 nodes: $(head -1 "$WORK/up.log")"; }
+addresses() { kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.addresses[0].address}{"\n"}{end}'; }
+
+up
+says 4
+before=$(addresses)
+[ "$(echo "$before" | cut -d' ' -f2 | sort -u | wc -l)" = 4 ] || fail "nodes share an address: $before"
+stop_cluster
+up
+says 4
+[ "$(addresses)" = "$before" ] || fail "addresses changed over the restart"
+stop_cluster
+# The nodes of another fleet come to those that are there.
+up --fleet dgx-h100
+all=$(count nodes)
+[ "$all" -gt 4 ] || fail "the fleet has not come"
+says "$all"
+[ "$(addresses | cut -d' ' -f2 | sort -u | wc -l)" = "$all" ] || fail "nodes share an address: $(addresses)"
+echo "restart: fine"
