@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/random_names.h"
 #include "client/objects.h"
 
 namespace drachma::controllers {
@@ -165,11 +166,23 @@ void Runner::OneLess(const std::shared_ptr<Batch>& batch) {
   if (--batch->waiting == 0) RunNext(batch);
 }
 
+void Runner::LogOutcome(const Batch& batch) {
+  if (!batch.error) {
+    logged_.erase(batch.key);
+    return;
+  }
+  if (IsEveryday(*batch.error)) return;
+  // Each try invents a new name for what it wants to make.
+  std::string text = WithoutRandomEndings(batch.error->message);
+  std::string& last = logged_[batch.key];
+  if (text == last) return;
+  last = std::move(text);
+  Log(LogLevel::kWarning, "controllers", "{}: {}: {}", name_, batch.key, batch.error->message);
+}
+
 void Runner::Finish(const std::shared_ptr<Batch>& batch) {
   --handling_;
-  if (batch->error && !IsEveryday(*batch->error)) {
-    Log(LogLevel::kWarning, "controllers", "{}: {}: {}", name_, batch->key, batch->error->message);
-  }
+  LogOutcome(*batch);
   if (batch->again) queue_->AddAfter(batch->key, *batch->again);
   batch->done(batch->error ? client::WorkQueue::Outcome::kRetry
                            : client::WorkQueue::Outcome::kDone);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,7 @@ class Runner {
                  const json::Value& answer);
   void OneLess(const std::shared_ptr<Batch>& batch);
   void Finish(const std::shared_ptr<Batch>& batch);
+  void LogOutcome(const Batch& batch);
 
   const std::string_view name_;
   Host& host_;
@@ -49,6 +51,8 @@ class Runner {
   std::unique_ptr<client::WorkQueue> queue_;
   bool started_ = false;
   std::size_t handling_ = 0;
+  // What was logged of keys that fail, by key: a try that fails alike says it no second time.
+  std::map<std::string, std::string, std::less<>> logged_;
   std::vector<std::pair<std::string, Duration>> early_;  // keys from before Start
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };

@@ -161,8 +161,13 @@ TEST_F(DeploymentTest, PodsThatTheApiRefusesShowAsACondition) {
         return r.verb == client::Verb::kCreate && r.resource == resources::kPods;
       },
       Error{.code = Code::kForbidden, .message = "exceeded quota"}, 1000);
+  testing::internal::CaptureStderr();
   Change([](Value& deployment) { deployment.Edit("spec").Set("replicas", 5); });
   cluster_.Run(std::chrono::seconds(2));
+  // It is tried again and again, and said once.
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find(": exceeded quota"), std::string::npos) << log;
+  EXPECT_EQ(log.find(": exceeded quota"), log.rfind(": exceeded quota")) << log;
   const Value* failure = client::ConditionOf(Deployment(), "ReplicaFailure");
   ASSERT_NE(failure, nullptr);
   EXPECT_EQ((*failure)["message"].AsString(), "exceeded quota");
