@@ -222,7 +222,8 @@ void AddCheck(CLI::App& app, Run& run) {
       AddCommand(app, "check", "Find faults of manifests, with line and column, and correct them",
                  "drachma check -f examples/from-a-blog.yaml --fix");
   AddFiles(*command, arguments->files, true);
-  command->add_flag("--fix", arguments->fix, "Correct the files in place; comments and order stay");
+  command->add_flag("--fix", arguments->fix,
+                    "Correct the files in place (- to standard output); comments and order stay");
   command->add_option("--driver", arguments->driver, "The driver whose devices are meant")
       ->type_name("DRIVER");
   command->add_option("-o,--output", arguments->output, "Form of the output: table, json or yaml")
