@@ -29,7 +29,6 @@ Nominations::Claims Nominations::OnNode(std::string_view node, const state::PodV
     }
     claims.amounts.Add(nomination.pod->requests);
     ++claims.pods;
-    for (const std::string& claim : nomination.victim_claims) claims.overlay.Release(claim);
     for (const auto& allocation : nomination.allocations) claims.overlay.Take(allocation);
   }
   return claims;

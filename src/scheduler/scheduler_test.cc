@@ -41,14 +41,14 @@ spec:
                      name, priority, claims, cpu);
 }
 
-std::string Claim(std::string_view name) {
+std::string Claim(std::string_view name, int count = 1) {
   return fmt::format(R"(---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {{name: {}, namespace: default}}
-spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: gpu}}}}]}}}}
+spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: gpu, count: {}}}}}]}}}}
 )",
-                     name);
+                     name, count);
 }
 
 // A class and, on each of `nodes`, a slice with `devices` GPUs.
@@ -265,6 +265,21 @@ TEST(SchedulerTest, LowerPriorityMakesDevicesFree) {
   cluster.Settle();
   EXPECT_EQ(cluster.NodeOf("high"), "n1");
   EXPECT_EQ(cluster.NodeOf("thief"), "") << "a nominated pod's devices are not stolen";
+}
+
+TEST(SchedulerTest, WhatAVictimHoldsBesideTheNominatedDevicesIsNotFreeYet) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Gpus({"n1"}, 2) + Claim("c1", 2) + Claim("c2") +
+                Pod("low", "1", 0, "c1"));
+  cluster.Settle();
+  cluster.Apply(Pod("high", "1", 10, "c2") + Claim("c3") + Pod("other", "1", 0, "c3"));
+  cluster.Settle();
+  EXPECT_EQ(cluster.Pod("high")["status"]["nominatedNodeName"].AsString(), "n1");
+  EXPECT_EQ(cluster.NodeOf("other"), "") << "c1 still holds both devices";
+  cluster.api_.Change(client::resources::kResourceClaims, "default", "c1", Deallocate);
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("high"), "n1");
+  EXPECT_EQ(cluster.NodeOf("other"), "n1");
 }
 
 TEST(SchedulerTest, APodThatMayNotPreemptWaits) {
