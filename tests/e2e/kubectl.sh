@@ -2,7 +2,7 @@
 # What people do with kubectl, against a whole cluster: each command changes what it says it does.
 # Usage: kubectl.sh PROGRAM [KUBECTL]     (default: the one on the machine). The answers' texts are
 # compared with the real server's by tests/kubectl.
-DRACHMA=$1
+DRACHMA=$(realpath "$1")
 KUBECTL=$(command -v "${2:-kubectl}")
 case $KUBECTL in /*) ;; *) KUBECTL=$PWD/$KUBECTL ;; esac
 root=$(cd "$(dirname "$0")/../.." && pwd)

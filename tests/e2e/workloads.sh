@@ -16,7 +16,6 @@ metadata: {name: short}
 spec:
   completions: 2
   parallelism: 2
-  ttlSecondsAfterFinished: 1
   template:
     metadata: {annotations: {drachma.dev/run-seconds: "1"}}
     spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
@@ -65,6 +64,7 @@ metadata: {name: all}
 spec: {hard: {pods: "50", count/resourceclaims.resource.k8s.io: "2"}}
 YAML
 kubectl wait --for=condition=Complete job/short --timeout=30s
+kubectl patch job short --type=merge -p '{"spec":{"ttlSecondsAfterFinished":1}}'
 kubectl rollout status daemonset/everywhere --timeout=30s
 kubectl rollout status statefulset/ordered --timeout=30s
 kubectl rollout status deployment/training --timeout=30s
