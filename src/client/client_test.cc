@@ -224,6 +224,14 @@ TEST_F(EventRecorderTest, NamesArePodAndHexEvenWhenTimeStandsStill) {
   EXPECT_THAT(std::string(NameOf(Events()[0])), ::testing::MatchesRegex("p\\.[0-9a-f]+"));
 }
 
+TEST_F(EventRecorderTest, TwoComponentsMayTellOfAPodAtTheSameTime) {
+  EventRecorder other(*client_, "kubelet");
+  recorder_.Record(pod_, EventType::kWarning, "One", "text");
+  other.Record(pod_, EventType::kWarning, "Other", "text");
+  RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(Events().size(), 2U);
+}
+
 TEST_F(EventRecorderTest, ManySimilarEventsBecomeOne) {
   for (int i = 0; i < 15; ++i) {
     recorder_.Record(pod_, EventType::kWarning, "FailedScheduling", std::to_string(i));

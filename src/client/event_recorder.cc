@@ -12,6 +12,15 @@ namespace {
 const Resource kEvents{.group = "", .version = "v1", .plural = "events"};
 constexpr std::string_view kDefaultNamespace = "default";
 
+// Below a microsecond, from a component's name: FNV-1a.
+std::int64_t OffsetOf(std::string_view component) {
+  constexpr std::uint32_t kBasis = 2166136261U;
+  constexpr std::uint32_t kPrime = 16777619U;
+  std::uint32_t hash = kBasis;
+  for (const char c : component) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  return hash % 1000;
+}
+
 std::string_view TypeName(EventType type) {
   return type == EventType::kNormal ? "Normal" : "Warning";
 }
@@ -162,10 +171,11 @@ bool EventRecorder::IsOneOfMany(const std::string& key, std::string_view message
   return false;
 }
 
-// client-go's "<name>.<nanoseconds in hex>"; virtual time may stand still between two events.
+// client-go's "<name>.<nanoseconds in hex>". Virtual time may stand still between two events, of
+// one component or of several.
 std::string EventRecorder::NewName(const ObjectReference& object) {
   const std::int64_t now = client_.executor().clock().Now().time_since_epoch().count();
-  last_name_ = std::max(now, last_name_ + 1);
+  last_name_ = std::max(now + OffsetOf(component_), last_name_ + 1);
   return fmt::format("{}.{:x}", object.name, last_name_);
 }
 
