@@ -19,6 +19,7 @@ namespace resources = client::resources;
 const client::Resource kJobs = {"batch", "v1", "jobs"};
 const OwnerKind kJob = {kJobs, "Job"};
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
+constexpr std::string_view kPodKey = "pod:";  // before the keys of pods
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
 
 bool IsFinished(const Value& job) {
@@ -38,6 +39,21 @@ Value Without(const Value& list, std::string_view uid) {
     if (item.AsString() != uid) kept.Append(item);
   }
   return kept;
+}
+
+// Takes the finalizer off `pod`, so that it may go.
+Action Untrack(const Value& pod) {
+  Value metadata =
+      Value::Object({{"uid", client::UidOf(pod)},
+                     {"finalizers", Without(pod["metadata"]["finalizers"], kTracking)}});
+  Action action{.request = client::PatchRequest(
+                    resources::kPods, client::NamespaceOf(pod), client::NameOf(pod),
+                    client::PatchType::kMerge, Value::Object({{"metadata", std::move(metadata)}}))};
+  action.settle = [](const Result<Value>& answer) -> Status {
+    if (answer || answer.error().code == Code::kNotFound) return {};
+    return std::unexpected(answer.error());
+  };
+  return action;
 }
 
 void SetOrErase(Value& object, std::string_view field, std::int64_t number) {
@@ -124,9 +140,30 @@ struct JobController::View {
 
 JobController::JobController(Host& host)
     : Controller(host),
-      jobs_(Watch(kJobs, [this](const Change& change) { Add(client::KeyOf(change.object)); })),
-      pods_(Watch(resources::kPods, [this](const Change& change) { owners_.OnPod(change); })),
+      jobs_(Watch(kJobs, [this](const Change& change) { OnJob(change); })),
+      pods_(Watch(resources::kPods, [this](const Change& change) { OnPod(change); })),
       owners_(kJob, jobs_, pods_, [this](std::string key) { Add(std::move(key)); }) {}
+
+void JobController::OnJob(const Change& change) {
+  Add(client::KeyOf(change.object));
+  if (change.type != Change::Type::kDeleted) return;
+  const std::string_view uid = client::UidOf(change.object);
+  gone_.Add(uid);
+  for (const Value* pod : pods_.OwnedBy(uid)) {
+    Add(fmt::format("{}{}", kPodKey, client::KeyOf(*pod)));
+  }
+}
+
+void JobController::OnPod(const Change& change) {
+  owners_.OnPod(change);
+  const Value& pod = change.object;
+  if (change.type == Change::Type::kDeleted || !client::HasFinalizer(pod, kTracking)) return;
+  // While the first copies come in, its Job may only be late: SyncPod looks again.
+  const Value* owner = client::ControllerOf(pod);
+  if (owner == nullptr || jobs_.ByUid((*owner)["uid"].AsString()) == nullptr) {
+    Add(fmt::format("{}{}", kPodKey, client::KeyOf(pod)));
+  }
+}
 
 // Status after counting the ends of pods: see the class comment.
 static Value Counted(const Value& job, const std::vector<const Value*>& pods) {
@@ -315,7 +352,39 @@ void JobController::ManagePods(const View& view, Work& work) {
   Create(view, static_cast<std::size_t>(wanted - active), work);
 }
 
+Work JobController::SyncPod(const std::string& key, std::string_view pod_key) {
+  Work work;
+  const Value* pod = pods_.Get(pod_key);
+  if (pod == nullptr || !client::HasFinalizer(*pod, kTracking)) return work;
+  if (const Value* owner = client::ControllerOf(*pod)) {
+    if ((*owner)["kind"].AsString() != kJob.kind || (*owner)["apiVersion"].AsString() != "batch/v1")
+      return work;
+    const std::string uid((*owner)["uid"].AsString());
+    if (jobs_.ByUid(uid) != nullptr) return work;  // the Job's own look sees to it
+    if (!gone_.Contains(uid)) {
+      // The copy of Jobs may lag behind that of pods, and the end of a pod must not go uncounted.
+      Action lookup{.request = client::GetRequest(kJobs, client::NamespaceOf(*pod),
+                                                  (*owner)["name"].AsString())};
+      lookup.settle = [this, key, uid](const Result<Value>& answer) -> Status {
+        const bool gone =
+            answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
+        if (!answer && !gone) return std::unexpected(answer.error());
+        if (gone) gone_.Add(uid);
+        if (gone) Add(key);
+        return {};
+      };
+      work.actions.push_back(std::move(lookup));
+      return work;
+    }
+  }
+  work.actions.push_back(Untrack(*pod));
+  return work;
+}
+
 Work JobController::Sync(const std::string& key) {
+  if (key.starts_with(kPodKey)) {
+    return SyncPod(key, std::string_view(key).substr(kPodKey.size()));
+  }
   Work work;
   const Value* job = jobs_.Get(key);
   if (job == nullptr) return work;
@@ -347,13 +416,7 @@ Work JobController::Sync(const std::string& key) {
         HasUid((*job)["status"]["uncountedTerminatedPods"]["failed"], client::UidOf(*pod));
     const bool idle = finished || client::IsBeingDeleted(*job);
     if (!client::HasFinalizer(*pod, kTracking) || !(counted || idle)) continue;
-    Value kept = Without((*pod)["metadata"]["finalizers"], kTracking);
-    work.actions.push_back(
-        {.request = client::PatchRequest(
-             resources::kPods, client::NamespaceOf(*pod), client::NameOf(*pod),
-             client::PatchType::kMerge,
-             Value::Object({{"metadata", Value::Object({{"uid", client::UidOf(*pod)},
-                                                        {"finalizers", kept}})}}))});
+    work.actions.push_back(Untrack(*pod));
   }
   if (!work.actions.empty()) return work;
   if (!finished && !client::IsBeingDeleted(*job)) ManagePods(view, work);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controllers/controller.h"
+#include "controllers/objects.h"
 #include "controllers/pod_owners.h"
 
 namespace drachma::controllers {
@@ -18,8 +19,9 @@ namespace drachma::controllers {
 //
 // Each pod carries the finalizer batch.kubernetes.io/job-tracking until its end has been counted:
 // first its uid goes into status.uncountedTerminatedPods, then the finalizer goes, then the counter
-// grows. So no end is lost or counted twice, whenever the controller stops in between.
-// Keys are "NAMESPACE/NAME".
+// grows. So no end is lost or counted twice, whenever the controller stops in between. A pod that
+// no Job will count any more (its Job is gone, or let go of it) just loses the finalizer. Keys are
+// "NAMESPACE/NAME" of Jobs and "pod:NAMESPACE/NAME" of pods that may be such orphans.
 class JobController final : public Controller {
  public:
   // Pods created or deleted in one look at most.
@@ -27,6 +29,8 @@ class JobController final : public Controller {
   // Named limits of upstream: the wait after the first failed pod doubles with each further one.
   static constexpr Duration kBackoffMin = std::chrono::seconds(10);
   static constexpr Duration kBackoffMax = std::chrono::minutes(10);
+  // Jobs known to be gone; an older one is asked for once more.
+  static constexpr std::size_t kGoneJobsMax = 2000;
 
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<JobController>(host);
@@ -38,6 +42,10 @@ class JobController final : public Controller {
  private:
   struct View;  // a Job and its pods at one moment
 
+  void OnJob(const client::Change& change);
+  void OnPod(const client::Change& change);
+  // What to do about a pod that may be an orphan: upstream's syncOrphanPod.
+  [[nodiscard]] Work SyncPod(const std::string& key, std::string_view pod_key);
   // Status after what the pods say; sets `work.again` for what time will change.
   [[nodiscard]] json::Value NextStatus(const View& view, Work& work) const;
   void ManagePods(const View& view, Work& work);
@@ -47,6 +55,7 @@ class JobController final : public Controller {
   Cache& jobs_;
   Cache& pods_;
   PodOwners owners_;
+  GoneUids gone_{kGoneJobsMax};
 };
 
 // "0-2,5" of indexes; and back.

@@ -108,6 +108,76 @@ TEST_F(JobTest, TheDeadlineEndsIt) {
   EXPECT_TRUE(Has("FailureTarget"));
 }
 
+// A pod of the Job "j" of uid "job-uid" that runs, and that somebody deleted.
+constexpr std::string_view kLeavingPod = R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: j-1
+  namespace: default
+  labels: {job: j}
+  deletionTimestamp: "2026-11-30T09:59:00Z"
+  finalizers: [example.com/other, batch.kubernetes.io/job-tracking]
+  ownerReferences:
+  - {apiVersion: batch/v1, kind: Job, name: j, uid: job-uid, controller: true}
+spec: {containers: [{name: c}]}
+status: {phase: Running}
+)";
+
+TEST_F(JobTest, APodOfADeletedJobIsNotHeldBack) {
+  Create("{}");
+  const std::string pod = Pods().at(0);
+  ASSERT_TRUE(client::HasFinalizer(cluster_.Get(resources::kPods, pod),
+                                   "batch.kubernetes.io/job-tracking"));
+  cluster_.api().Remove(kJobs, "default", "j");
+  cluster_.Run();
+  EXPECT_TRUE(cluster_.Get(resources::kPods, pod)["metadata"]["finalizers"].empty());
+}
+
+TEST_F(JobTest, APodOfAJobThatIsBeingDeletedIsNotHeldBack) {
+  Create("{}");
+  cluster_.api().Change(kJobs, "default", "j", [](Value& job) {
+    job.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
+    job.Edit("metadata").Set("finalizers", Value::Array({"foregroundDeletion"}));
+  });
+  cluster_.Run();
+  ASSERT_EQ(Pods().size(), 1U);
+  EXPECT_TRUE(cluster_.Get(resources::kPods, Pods()[0])["metadata"]["finalizers"].empty());
+}
+
+TEST_F(JobTest, AJobThatWentBeforeTheStartHoldsNoPodBack) {
+  cluster_.api().Apply(kLeavingPod);
+  cluster_.Run();
+  EXPECT_EQ(cluster_.Get(resources::kPods, "j-1")["metadata"]["finalizers"],
+            Value::Array({"example.com/other"}));
+}
+
+TEST_F(JobTest, AJobOfTheSameNameDoesNotHoldThePodsOfTheOldOneBack) {
+  cluster_.api().Apply(kLeavingPod);
+  cluster_.api().Change(resources::kPods, "default", "j-1", [](Value& pod) {
+    pod.Edit("metadata").Edit("ownerReferences").EditItem(0).Set("uid", "older-uid");
+  });
+  Create("{}");
+  EXPECT_EQ(cluster_.Get(resources::kPods, "j-1")["metadata"]["finalizers"],
+            Value::Array({"example.com/other"}));
+}
+
+TEST_F(JobTest, APodWithoutAControllerIsNotHeldBack) {
+  cluster_.api().Apply(kLeavingPod);
+  cluster_.api().Change(resources::kPods, "default", "j-1",
+                        [](Value& pod) { pod.Edit("metadata").Erase("ownerReferences"); });
+  cluster_.Run();
+  EXPECT_EQ(cluster_.Get(resources::kPods, "j-1")["metadata"]["finalizers"],
+            Value::Array({"example.com/other"}));
+}
+
+TEST_F(JobTest, ARunningPodOfAJobThatLivesStaysTracked) {
+  cluster_.api().Apply(kLeavingPod);
+  Create("{}");
+  EXPECT_TRUE(client::HasFinalizer(cluster_.Get(resources::kPods, "j-1"),
+                                   "batch.kubernetes.io/job-tracking"));
+}
+
 TEST(Indexes, GoBothWays) {
   EXPECT_EQ(FormatIndexes({0, 1, 2, 4, 6, 7}), "0-2,4,6,7");
   EXPECT_EQ(ParseIndexes("0-2,4,6,7"), (std::set<std::int64_t>{0, 1, 2, 4, 6, 7}));
