@@ -285,6 +285,7 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
     const bool report = strict == api::StrictFields::kReport;
     std::vector<std::string> unknown;
     served.schema->Prune(decoded.value, report ? &unknown : nullptr);
+    served.schema->PruneNulls(decoded.value);
     DRA_ASSIGN(api::Decoded meta,
                api::Decode(object["metadata"].IsNull() ? Value::Object() : object["metadata"],
                            *api::FindType(kObjectMeta), strict));

@@ -63,8 +63,35 @@ class Pruner {
   std::vector<std::string>* unknown_;
 };
 
+// Whether `value` is a null that `schema` does not allow. No schema allows everything.
+bool IsForbiddenNull(const Value& value, const Value& schema) {
+  return value.IsNull() && schema.IsObject() && !schema["nullable"].AsBool();
+}
+
+void DropNulls(Value& value, const Value& schema, int depth) {
+  if (depth > StructuralSchema::kDepthMax) return;
+  for (std::size_t i = 0; value.IsArray() && i < value.size(); ++i) {
+    DropNulls(value.EditItem(i), schema["items"], depth + 1);
+  }
+  if (!value.IsObject()) return;
+  std::vector<std::string> keys;
+  for (const json::Member& member : value.Members()) keys.emplace_back(member.key());
+  for (const std::string& key : keys) {
+    const Value* member = SchemaOfMember(schema, key);
+    if (member == nullptr) continue;
+    if (IsForbiddenNull(value[key], *member) && (*member)["default"].IsNull()) {
+      value.Erase(key);
+    } else {
+      DropNulls(value.Edit(key), *member, depth + 1);
+    }
+  }
+}
+
 void Default(Value& value, const Value& schema, int depth) {
   if (depth > StructuralSchema::kDepthMax) return;
+  // The default takes the place of an item or a member of a map that may not be null; for fields
+  // the loop below does so.
+  if (IsForbiddenNull(value, schema)) value = schema["default"];
   if (value.IsArray()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       Default(value.EditItem(i), schema["items"], depth + 1);
@@ -73,9 +100,9 @@ void Default(Value& value, const Value& schema, int depth) {
   if (!value.IsObject()) return;
   for (const json::Member& property : schema["properties"].Members()) {
     const Value* now = value.Find(property.key());
-    const Value* preset = property.value.Find("default");
-    const bool replaces = now == nullptr || (now->IsNull() && !property.value["nullable"].AsBool());
-    if (preset != nullptr && replaces) value.Set(property.key(), *preset);
+    const Value& preset = property.value["default"];
+    const bool replaces = now == nullptr || IsForbiddenNull(*now, property.value);
+    if (!preset.IsNull() && replaces) value.Set(property.key(), preset);
   }
   std::vector<std::string> keys;
   for (const json::Member& member : value.Members()) keys.emplace_back(member.key());
@@ -133,6 +160,8 @@ void StructuralSchema::Prune(Value& object, std::vector<std::string>* unknown) c
   if (schema_.IsNull()) return;
   Pruner(unknown).Prune(object, schema_, "", true, 0);
 }
+
+void StructuralSchema::PruneNulls(Value& object) const { DropNulls(object, schema_, 0); }
 
 void StructuralSchema::SetDefaults(Value& object) const { Default(object, schema_, 0); }
 

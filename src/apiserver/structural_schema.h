@@ -30,8 +30,11 @@ class StructuralSchema {
   // embedded resources) stay. The paths of what went are appended to `unknown`, in order of the
   // document, when it is given.
   void Prune(json::Value& object, std::vector<std::string>* unknown) const;
-  // Sets defaults of missing fields, also inside objects that are there, and of null fields that
-  // may not be null.
+  // Removes the nulls of fields that may not be null and have no default, as decoding into a typed
+  // object does; items of lists stay. REQUIRES: called before SetDefaults.
+  void PruneNulls(json::Value& object) const;
+  // Sets defaults of missing fields, also inside objects that are there, and of null fields and
+  // items that may not be null.
   void SetDefaults(json::Value& object) const;
   [[nodiscard]] validation::ErrorList Validate(const json::Value& object) const;
 

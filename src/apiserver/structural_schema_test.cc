@@ -53,6 +53,40 @@ TEST(StructuralSchema, DefaultsReachIntoWhatIsThere) {
   EXPECT_EQ(json::Write(object), R"({"spec":{"n":1,"m":2}})");
 }
 
+TEST(StructuralSchema, NullsWithoutMeaningGo) {
+  const auto schema =
+      Schema(R"({"type":"object","properties":{"spec":{"type":"object","properties":{
+      "num":{"type":"integer"},"m":{"type":"object","additionalProperties":{"type":"string"}},
+      "l":{"type":"array","items":{"type":"object","properties":{"k":{"type":"string"},
+        "v":{"type":"string"}}}},
+      "ios":{"x-kubernetes-int-or-string":true},
+      "names":{"type":"array","items":{"type":"string"}},
+      "set":{"type":"string","default":"d"},"maybe":{"type":"string","nullable":true},
+      "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}})");
+  Value object = Read(R"({"spec":{"num":1,"m":{"x":null},"l":[{"k":"a","v":null}],"ios":null,
+      "names":["a",null],"set":null,"maybe":null,"free":{"a":null}}})")
+                     .value();
+  schema->PruneNulls(object);
+  EXPECT_EQ(json::Write(object),
+            R"({"spec":{"num":1,"m":{},"l":[{"k":"a"}],"names":["a",null],"set":null,)"
+            R"("maybe":null,"free":{"a":null}}})");
+  schema->SetDefaults(object);
+  EXPECT_EQ(object["spec"]["set"].AsString(), "d");
+  // A list does not lose items: such a null stays and is a fault.
+  const auto errors = schema->Validate(object);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].path, "spec.names[1]");
+}
+
+TEST(StructuralSchema, NullItemsGetTheDefaultOfItems) {
+  const auto schema = Schema(R"({"properties":{"l":{"items":{"default":"x"}},
+      "m":{"additionalProperties":{"default":{},"properties":{"n":{"default":1}}}}}})");
+  Value object = Read(R"({"l":[null,"y"],"m":{"k":null}})").value();
+  schema->PruneNulls(object);
+  schema->SetDefaults(object);
+  EXPECT_EQ(json::Write(object), R"({"l":["x","y"],"m":{"k":{"n":1}}})");
+}
+
 TEST(StructuralSchema, FaultsReadAsUpstreams) {
   const char* schema = R"({"type":"object","properties":{"spec":{"type":"object","required":["n"],
       "properties":{"n":{"type":"integer","minimum":0},"s":{"type":"string","maxLength":2,
