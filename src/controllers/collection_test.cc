@@ -72,6 +72,67 @@ TEST(GarbageCollection, InTheForegroundTheOwnerWaitsForItsDependents) {
   EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), IsEmpty());
 }
 
+constexpr std::string_view kCircle = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a1
+  namespace: default
+  uid: uid-a1
+  deletionTimestamp: "2026-11-30T10:00:00Z"
+  finalizers: [foregroundDeletion]
+  ownerReferences:
+  - {apiVersion: v1, kind: ConfigMap, name: LAST, uid: uid-LAST, blockOwnerDeletion: true}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a2
+  namespace: default
+  uid: uid-a2
+  ownerReferences:
+  - {apiVersion: v1, kind: ConfigMap, name: a1, uid: uid-a1, blockOwnerDeletion: true}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a3
+  namespace: default
+  uid: uid-a3
+  ownerReferences:
+  - {apiVersion: v1, kind: ConfigMap, name: a2, uid: uid-a2, blockOwnerDeletion: true}
+)";
+
+// Runs the circle a1 ← a2 … ← `last` ← a1 whose a1 was deleted in the foreground.
+std::vector<std::string> LeftOfCircle(const std::string& last) {
+  std::string yaml(kCircle);
+  for (auto at = yaml.find("LAST"); at != std::string::npos; at = yaml.find("LAST")) {
+    yaml.replace(at, 4, last);
+  }
+  TestCluster cluster({"garbage-collector-controller"});
+  // What the API server does with this policy.
+  cluster.api().OnRequest([&](const client::Request& request) {
+    if (request.verb != client::Verb::kDelete ||
+        request.body["propagationPolicy"].AsString() != "Foreground") {
+      return;
+    }
+    cluster.api().Change(request.resource, request.ns, request.name, [](Value& object) {
+      object.Edit("metadata").Set("finalizers", Value::Array({kForegroundFinalizer}));
+    });
+  });
+  cluster.api().Apply(yaml);
+  cluster.Run();
+  return cluster.NamesOf(resources::kConfigMaps);
+}
+
+TEST(GarbageCollection, InTheForegroundTwoThatOwnEachOtherGo) {
+  EXPECT_THAT(LeftOfCircle("a2"), IsEmpty());
+}
+
+TEST(GarbageCollection, InTheForegroundALongerCircleGoesToo) {
+  EXPECT_THAT(LeftOfCircle("a3"), IsEmpty());
+}
+
 TEST(GarbageCollection, OrphansLoseTheirOwnerAndStay) {
   TestCluster cluster({"garbage-collector-controller"});
   cluster.api().Apply(kFamily);

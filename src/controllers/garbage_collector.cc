@@ -173,6 +173,22 @@ Action GarbageCollector::Delete(std::size_t kind, const Value& object,
   return action;
 }
 
+Action GarbageCollector::UnblockAndDelete(std::size_t kind, const Value& object) const {
+  Value references = object["metadata"]["ownerReferences"];
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    if (references.Items()[i]["blockOwnerDeletion"].AsBool()) {
+      references.EditItem(i).Set("blockOwnerDeletion", false);
+    }
+  }
+  Action action =
+      PatchMetadata(kinds()[kind].info, object, "ownerReferences", std::move(references));
+  // At once: a further look would take the owners that no longer block for a reason to live.
+  action.then = [this, kind](const Value& answer) {
+    return std::optional(Delete(kind, answer, "Foreground").request);
+  };
+  return action;
+}
+
 Work GarbageCollector::SyncLeaving(std::size_t kind, const Value& object) {
   Work work;
   const CollectedKind& info = kinds()[kind].info;
@@ -221,8 +237,14 @@ Work GarbageCollector::Sync(const std::string& key) {
     }));
     return work;
   }
-  if (!owners.waiting.empty() && !DependentsOf(client::UidOf(*object)).empty()) {
-    work.actions.push_back(Delete(kind, *object, "Foreground"));
+  const std::vector<Item> dependents = DependentsOf(client::UidOf(*object));
+  if (!owners.waiting.empty() && !dependents.empty()) {
+    // An owner and a dependent that both wait may wait for each other through this object: so that
+    // no circle closes, it stops blocking its owners first. As upstream, a chain counts as well.
+    const bool circle =
+        std::ranges::any_of(dependents, [](const Item& item) { return Waits(*item.object); });
+    work.actions.push_back(circle ? UnblockAndDelete(kind, *object)
+                                  : Delete(kind, *object, "Foreground"));
     return work;
   }
   const bool orphan = client::HasFinalizer(*object, kOrphanFinalizer);

@@ -51,6 +51,8 @@ class GarbageCollector final : public CollectingController {
   [[nodiscard]] Work SyncLeaving(std::size_t kind, const json::Value& object);
   [[nodiscard]] Action Delete(std::size_t kind, const json::Value& object,
                               std::string_view propagation) const;
+  // Makes `object` block none of its owners, then deletes it in the foreground.
+  [[nodiscard]] Action UnblockAndDelete(std::size_t kind, const json::Value& object) const;
 
   // Keys that have an owner of a kind that was not known, by "GROUP/KIND".
   std::map<std::string, std::set<std::string>> undefined_;
