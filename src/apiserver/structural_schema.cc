@@ -35,31 +35,49 @@ class Pruner {
   explicit Pruner(std::vector<std::string>* unknown) : unknown_(unknown) {}
 
   void Prune(Value& value, const Value& schema, const std::string& path, bool resource, int depth) {
+    Prune(value, schema, path, {.resource = resource, .keeps = schema[kPreserve].AsBool()}, depth);
+  }
+
+ private:
+  // What holds at one place besides its schema.
+  struct Place {
+    bool resource = false;  // apiVersion, kind and metadata stay
+    bool keeps = false;     // fields that the schema does not know stay
+  };
+
+  void Prune(Value& value, const Value& schema, const std::string& path, Place place, int depth) {
     if (depth > StructuralSchema::kDepthMax) return;
     if (value.IsArray()) {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        Prune(value.EditItem(i), schema["items"], fmt::format("{}[{}]", path, i),
-              schema["items"][kEmbedded].AsBool(), depth + 1);
-      }
+      PruneItems(value, schema["items"], path, place, depth);
     }
     if (!value.IsObject()) return;
     std::vector<std::string> keys;
     for (const json::Member& member : value.Members()) keys.emplace_back(member.key());
     for (const std::string& key : keys) {
       const bool kept =
-          resource && std::ranges::find(kResourceFields, key) != kResourceFields.end();
+          place.resource && std::ranges::find(kResourceFields, key) != kResourceFields.end();
       if (kept) continue;
       const Value* member = SchemaOfMember(schema, key);
       if (member != nullptr) {
         Prune(value.Edit(key), *member, Child(path, key), (*member)[kEmbedded].AsBool(), depth + 1);
-      } else if (!schema[kPreserve].AsBool()) {
+      } else if (!place.keeps) {
         value.Erase(key);
         if (unknown_ != nullptr) unknown_->push_back(Child(path, key));
       }
     }
   }
 
- private:
+  // What keeps unknown fields keeps them in the items of its lists too, down to the next field
+  // that is known.
+  void PruneItems(Value& list, const Value& schema, const std::string& path, Place place,
+                  int depth) {
+    const Place of_items{.resource = schema[kEmbedded].AsBool(),
+                         .keeps = place.keeps || schema[kPreserve].AsBool()};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      Prune(list.EditItem(i), schema, fmt::format("{}[{}]", path, i), of_items, depth + 1);
+    }
+  }
+
   std::vector<std::string>* unknown_;
 };
 

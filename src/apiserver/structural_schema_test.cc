@@ -41,6 +41,24 @@ TEST(StructuralSchema, UnknownFieldsGoAndAreNamed) {
             R"("free":{"any":1},"list":[{"k":"1"}],"map":{"x":"y"}}})");
 }
 
+TEST(StructuralSchema, KeptFieldsStayInListsToo) {
+  const auto schema = Schema(R"({"type":"object","properties":{
+      "any":{"x-kubernetes-preserve-unknown-fields":true},
+      "typed":{"type":"array","x-kubernetes-preserve-unknown-fields":true,
+        "items":{"type":"object","properties":{
+          "known":{"type":"object","properties":{"a":{"type":"string"}}}}}}}})");
+  Value object = Read(R"({"any":[1,{"a":null},null,[{"b":2}]],
+      "typed":[{"known":{"a":"x","c":1},"more":{"d":1}}]})")
+                     .value();
+  Texts unknown;
+  schema->Prune(object, &unknown);
+  schema->PruneNulls(object);
+  schema->SetDefaults(object);
+  EXPECT_EQ(unknown, Texts{"typed[0].known.c"});
+  EXPECT_EQ(json::Write(object), R"({"any":[1,{"a":null},null,[{"b":2}]],)"
+                                 R"("typed":[{"known":{"a":"x"},"more":{"d":1}}]})");
+}
+
 TEST(StructuralSchema, DefaultsReachIntoWhatIsThere) {
   const auto schema = Schema(R"({"properties":{"spec":{"properties":{"n":{"default":1},
       "m":{"default":2,"nullable":true}},"default":{}},
