@@ -18,6 +18,10 @@ namespace drachma::apiserver {
 // (apiextensions' ValidateStructural and ValidateCustomResourceDefinitionOpenAPISchema).
 [[nodiscard]] validation::ErrorList SchemaFaults(const json::Value& schema, std::string_view path);
 
+// Defaults in a schema that break the part of the schema that they stand in (apiextensions'
+// ValidateDefaults). REQUIRES: the schema is structural.
+[[nodiscard]] validation::ErrorList DefaultFaults(const json::Value& schema, std::string_view path);
+
 // Refuses definitions with faults.
 class DefinitionRules final : public AdmissionPlugin {
  public:

@@ -146,5 +146,72 @@ TEST(SchemaFaultsTest, UnsupportedPartsAreForbidden) {
                           "s.properties[a].items.$ref: Forbidden: $ref is not supported"));
 }
 
+// Upstream's texts for a field `a` of spec with this schema.
+std::vector<std::string> OfField(const std::string& schema) {
+  std::vector<std::string> texts = Faults(
+      Definition(R"({"type":"object","properties":{"spec":{"type":"object","properties":{"a":)" +
+                 schema + "}}}}"));
+  constexpr std::string_view kField =
+      "spec.validation.openAPIV3Schema.properties[spec].properties[a].";
+  for (std::string& text : texts) {
+    EXPECT_TRUE(text.starts_with(kField)) << text;
+    text.erase(0, kField.size());
+  }
+  return texts;
+}
+
+TEST(DefaultFaultsTest, DefaultsFitTheirSchema) {
+  EXPECT_THAT(OfField(R"({"type":"string","default":3})"),
+              ElementsAre("default: Invalid value: \"integer\":  in body must be of type string: "
+                          "\"integer\""));
+  EXPECT_THAT(OfField(R"({"type":"integer","minimum":1,"default":0})"),
+              ElementsAre("default: Invalid value: 0:  in body should be greater than or equal to "
+                          "1"));
+  EXPECT_THAT(OfField(R"({"type":"string","enum":["x","y"],"default":"z"})"),
+              ElementsAre("default: Unsupported value: \"z\": supported values: \"x\", \"y\""));
+  EXPECT_THAT(OfField(R"({"type":"string","pattern":"^b","default":"a"})"),
+              ElementsAre("default: Invalid value: \"a\":  in body should match '^b'"));
+  EXPECT_THAT(OfField(R"({"type":"string","default":"x"})"), IsEmpty());
+}
+
+TEST(DefaultFaultsTest, PartsOfDefaultsAreNamed) {
+  EXPECT_THAT(OfField(R"({"type":"object","required":["n"],"properties":{"n":{"type":"integer"}},
+                          "default":{}})"),
+              ElementsAre("default.n: Required value"));
+  EXPECT_THAT(OfField(R"({"type":"object","properties":{"z":{"type":"string"}},
+                          "default":{"z":null}})"),
+              ElementsAre("default.z: Invalid value: \"null\": z in body must be of type string: "
+                          "\"null\""));
+  EXPECT_THAT(OfField(R"({"type":"array","items":{"type":"string"},"default":["a",1]})"),
+              ElementsAre("default.[1]: Invalid value: \"integer\": [1] in body must be of type "
+                          "string: \"integer\""));
+  EXPECT_THAT(OfField(R"({"type":"array","items":{"type":"object","properties":{
+                          "q":{"type":"string","default":1}}}})"),
+              ElementsAre("items.properties[q].default: Invalid value: \"integer\":  in body must "
+                          "be of type string: \"integer\""));
+}
+
+TEST(DefaultFaultsTest, DefaultsHaveNoUnknownFieldsAndKeepTheRules) {
+  EXPECT_THAT(OfField(R"({"type":"object","properties":{"s":{"type":"string"}},
+                          "default":{"s":"a","t":1}})"),
+              ElementsAre("default: Invalid value: {\"s\":\"a\",\"t\":1}: must not have unknown "
+                          "fields"));
+  EXPECT_THAT(OfField(R"({"type":"integer","default":3,
+                          "x-kubernetes-validations":[{"rule":"self > 5","message":"big"}]})"),
+              ElementsAre("default: Invalid value: 3: big"));
+}
+
+TEST(DefaultFaultsTest, WhatUpstreamDoesNotLookAt) {
+  EXPECT_THAT(OfField(R"({"type":"object","additionalProperties":{"type":"string","default":1}})"),
+              IsEmpty());
+  EXPECT_THAT(OfField(R"({"type":"array","x-kubernetes-list-type":"set",
+                          "items":{"type":"string"},"default":["a","a"]})"),
+              IsEmpty());
+  EXPECT_THAT(OfField(R"({"type":"object","x-kubernetes-embedded-resource":true,
+                          "x-kubernetes-preserve-unknown-fields":true,
+                          "default":{"apiVersion":"v1","kind":"X","metadata":{"name":"n"}}})"),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace drachma::apiserver

@@ -438,6 +438,7 @@ ErrorList SchemaFaults(const Value& schema, std::string_view path) {
   StructuralRules structural;
   structural.Check(schema, kRoot, std::string(path));
   ErrorList errors = structural.Take();
+  if (errors.empty()) errors = DefaultFaults(schema, path);
   if (schema["nullable"].AsBool()) {
     errors.insert(errors.begin(),
                   Forbidden(Child(path, "nullable"), "nullable cannot be true at the root"));

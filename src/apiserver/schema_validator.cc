@@ -50,10 +50,8 @@ std::string Number(const Value& value) {
   return value.IsInt() ? fmt::format("{}", value.AsInt()) : fmt::format("{:g}", value.AsDouble());
 }
 
-// What "path in body" reads like when the path is the object itself.
-std::string Subject(const std::string& path) {
-  return path.empty() ? "<nil> in body" : fmt::format("{} in body", path);
-}
+// The value itself has no name: upstream's texts then begin with a space.
+std::string Subject(const std::string& path) { return fmt::format("{} in body", path); }
 
 bool IsFormat(std::string_view format, std::string_view text) {
   if (format == "date-time") return ParseTime(text).has_value();
