@@ -17,13 +17,14 @@ namespace {
 std::atomic<std::size_t> allocations = 0;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined, so that the compiler does not take them for mismatched pairs.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace drachma::selector {
 namespace {
