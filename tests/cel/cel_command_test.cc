@@ -46,7 +46,8 @@ TEST(CelCommandTest, WritesATable) {
 TEST(CelCommandTest, WritesJson) {
   std::string out;
   std::string err;
-  EXPECT_EQ(RunOn(R"(device.attributes["gpu.example.com"].modell == "h100")", true, out, err), 0);
+  EXPECT_EQ(RunOn(R"(device.attributes["gpu.example.com"].modell == "h100")", true, out, err), 1)
+      << "nothing matches";
   const json::Value answer = *json::Read(out);
   EXPECT_EQ(answer["devices"].size(), 2u);
   EXPECT_EQ(answer["devices"].Items()[0]["error"].AsString(), "no such key: modell");

@@ -122,7 +122,9 @@ metadata:
   - {apiVersion: example.com/v1, kind: Widget, name: owner, uid: $uid, blockOwnerDeletion: true}
 YAML
 }
+# The quota has room again once its controller has counted.
 new_owner() {
+  eventually 10 equals 0 widgets
   echo '{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "owner"}}' |
     kubectl apply -n custom -f -
 }
@@ -130,7 +132,6 @@ has_no() { ! kubectl get "$1" "$2" -n custom >/dev/null 2>&1; }
 owned_map background
 kubectl delete widget owner -n custom
 eventually 10 has_no configmap background
-eventually 10 equals 0 widgets
 new_owner
 owned_map foreground
 kubectl delete widget owner -n custom --cascade=foreground --timeout=20s
