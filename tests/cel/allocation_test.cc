@@ -23,6 +23,11 @@ std::atomic<std::size_t> allocations = 0;
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
 }
+// The standard library's temporary buffers use it; replaced, too, so that pairs match.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  ++allocations;
+  return std::malloc(size);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
