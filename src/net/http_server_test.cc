@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "net/request_parser.h"
 #include "net/test_support.h"
 
 namespace drachma::net {
@@ -69,6 +70,23 @@ TEST(HttpServer, ChunkedBodiesArriveWhole) {
   client.Send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
   client.Send("2\r\nde\r\n0\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("abcde"), EndsWith("POST / abcde"));
+}
+
+// Boost's parser asserts that it sees at least five bytes after the last chunk's line.
+TEST(RequestParser, AChunkedBodyMayEndByteByByte) {
+  RequestParser parser({});
+  std::string shown;
+  std::size_t consumed = 0;
+  RequestParser::Step step = RequestParser::Step::kNeedMore;
+  for (const char byte : std::string_view(
+           "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")) {
+    ASSERT_EQ(step, RequestParser::Step::kNeedMore);
+    shown += byte;
+    step = parser.Feed(shown, consumed);
+    shown.erase(0, consumed);
+  }
+  ASSERT_EQ(step, RequestParser::Step::kComplete);
+  EXPECT_EQ(parser.Take().body, "a");
 }
 
 TEST(HttpServer, SaysContinueToWhoWaitsForIt) {

@@ -11,6 +11,10 @@ namespace drachma::net {
 namespace http = boost::beast::http;
 using boost::beast::error_code;
 
+// The shortest end of a chunked body. Boost's parser asserts that it is not shown less after the
+// last chunk's line, and nothing complete can be shorter.
+constexpr std::size_t kChunkedEndBytes = std::string_view("0\r\n\r\n").size();
+
 // Keeps what Boost's parser finds.
 class RequestParser::Parser final : public http::basic_parser<true> {
  public:
@@ -77,6 +81,10 @@ RequestParser::Step RequestParser::Feed(std::string_view bytes, std::size_t& con
   };
   error_code error;
   const bool had_header = parser_->is_header_done();
+  if (had_header && parser_->chunked() && bytes.size() < kChunkedEndBytes) {
+    consumed = 0;
+    return Step::kNeedMore;
+  }
   consumed = parser_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (error == http::error::header_limit) {
     return refuse(431, "the request's header is too large");
