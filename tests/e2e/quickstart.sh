@@ -25,39 +25,9 @@ kubectl rollout undo deployment/training
 kubectl rollout status deployment/training --timeout=60s
 [ -z "$(twice_allocated)" ] || fail "a device stands in two claims after the rollouts"
 
-# Two pods share one claim; its device is free when the second is gone.
-kubectl apply -f - <<'YAML'
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: shared}
-spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: one}
-spec: &spec
-  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
-  resourceClaims: [{name: g, resourceClaimName: shared}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: two}
-spec:
-  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
-  resourceClaims: [{name: g, resourceClaimName: shared}]
-YAML
-kubectl wait --for=condition=Ready pod/one pod/two --timeout=30s
-[ "$(kubectl get pod one -o jsonpath='{.spec.nodeName}')" = "$(kubectl get pod two -o jsonpath='{.spec.nodeName}')" ] ||
-  fail "pods that share a claim run on one node"
-kubectl delete pod one --wait
-[ -n "$(kubectl get resourceclaim shared -o jsonpath='{.status.allocation}')" ] ||
-  fail "the claim is freed while a pod uses it"
-kubectl delete pod two --wait
-eventually 30 equals "" kubectl get resourceclaim shared -o 'jsonpath={.status.allocation}'
-
 kubectl delete -f "$root/examples/quickstart.yaml" --cascade=foreground
 eventually 30 equals 0 count pods
-eventually 30 equals 1 count resourceclaims   # the shared one
+eventually 30 equals 0 count resourceclaims
 kubectl create namespace short
 kubectl -n short create configmap c --from-literal=a=b
 kubectl delete namespace short --timeout=30s
