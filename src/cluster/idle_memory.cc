@@ -1,11 +1,15 @@
 #include "cluster/idle_memory.h"
 
 #include <link.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
+#ifdef DRACHMA_MIMALLOC
+#include <mimalloc.h>
+#else
+#include <malloc.h>
+#endif
 
 namespace drachma::cluster {
 namespace {
@@ -27,7 +31,11 @@ int DropReadOnly(dl_phdr_info* info, std::size_t, void*) {
 }  // namespace
 
 void ReleaseStartMemory() {
+#ifdef DRACHMA_MIMALLOC
+  mi_collect(true);
+#else
   malloc_trim(0);
+#endif
   dl_iterate_phdr(DropReadOnly, nullptr);
 }
 
