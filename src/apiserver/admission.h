@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,9 @@
 #include "json/value.h"
 
 namespace drachma::apiserver {
+
+// What admission has recorded in the audit log beside the request (audit.Event's annotations).
+using AuditAnnotations = std::map<std::string, std::string>;
 
 enum class Operation : std::uint8_t { kCreate, kUpdate, kDelete, kConnect };
 
@@ -30,6 +35,8 @@ struct AdmissionRequest {
   json::Value old_object;             // null for creates
   json::Value options;                // CreateOptions, UpdateOptions, DeleteOptions
   std::vector<std::string> warnings;  // plugins may add; they become Warning headers
+  // Plugins may add, one text for each key; null when the request is not recorded.
+  std::shared_ptr<AuditAnnotations> annotations = {};
 };
 
 // Reads objects for plugins, from memory: what has been committed. On the server's executor only.

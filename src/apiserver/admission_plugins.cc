@@ -7,6 +7,7 @@
 #include "apiserver/admission_basic.h"
 #include "apiserver/admission_quota.h"
 #include "apiserver/node_authorizer.h"
+#include "apiserver/validating_policies.h"
 
 namespace drachma::apiserver {
 
@@ -36,6 +37,14 @@ std::span<const PluginEntry> BuiltInPlugins() {
        }},
       {"ResourceQuota", true,
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+      {"PodGroupProtection", true,
+       [](Core&) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<PodGroupProtection>();
+       }},
+      {"ValidatingAdmissionPolicy", true,
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<ValidatingPolicies>(core);
+       }},
          return std::make_shared<ResourceQuota>(core);
        }},
   };
@@ -74,7 +83,6 @@ bool IsKnownUpstream(std::string_view name) {
       "PodTopologyLabels",
       "RuntimeClass",
       "StorageObjectInUseProtection",
-      "ValidatingAdmissionPolicy",
       "ValidatingAdmissionWebhook",
   };
   return std::ranges::find(kNames, name) != std::end(kNames);

@@ -224,6 +224,7 @@ AuditPolicy::Decision AuditPolicy::For(const Attributes& attributes) const {
 
 AuditEvent NewAuditEvent(const net::HttpRequest& request, Time now, std::string id) {
   AuditEvent event{.id = std::move(id), .received = now, .uri = request.target};
+  event.annotations = std::make_shared<std::map<std::string, std::string>>();
   event.user_agent = request.headers.Get("User-Agent");
   // Callers may give an id of their own.
   if (const std::string_view given = request.headers.Get("Audit-ID"); !given.empty()) {
@@ -285,6 +286,10 @@ Value AuditLine(const AuditEvent& event, std::string_view stage, Time now,
   }
   line.Set("requestReceivedTimestamp", FormatMicroTime(event.received));
   line.Set("stageTimestamp", FormatMicroTime(now));
+  if (event.annotations != nullptr && !event.annotations->empty()) {
+    Value& annotations = line.Set("annotations", Value::Object());
+    for (const auto& [key, text] : *event.annotations) annotations.Set(key, text);
+  }
   return line;
 }
 

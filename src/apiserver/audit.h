@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,6 +53,8 @@ struct AuditEvent {
   std::vector<std::string> source_ips;  // of X-Forwarded-For and the peer
   std::string user_agent;
   json::Value request_object;  // null: none
+  // Admission's words; filled while the request is handled.
+  std::shared_ptr<std::map<std::string, std::string>> annotations = {};
 };
 
 // Makes an event of what is known before a request is handled.

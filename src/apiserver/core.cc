@@ -30,6 +30,7 @@ void Core::Shutdown() {
   for (WatchSession* session : sessions) session->Stop();
   self_.reset();
   options_.authorizers.clear();  // they may follow the store
+  options_.admission.clear();    // so may these
 }
 
 void Core::AddHandler(std::string key, Handler handler) {
@@ -286,7 +287,8 @@ AdmissionRequest AdmissionOf(const ApiRequest& request, const Kind& kind, Operat
           .ns = request.call.ns,
           .name = request.call.name,
           .user = request.user,
-          .dry_run = request.call.dry_run};
+          .dry_run = request.call.dry_run,
+          .annotations = request.annotations};
 }
 
 Status MatchNamespace(const Kind& kind, const std::string& ns, json::Value& object) {

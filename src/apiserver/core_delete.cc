@@ -257,9 +257,13 @@ void Core::Attempt(const DeleteJobPtr& job) {
     return job->done(std::unexpected(NotFoundError(kind.group(), kind.plural(), job->name)));
   }
   job->admission = AdmissionOf(job->request, kind, Operation::kDelete);
-  job->admission.name = job->name;
+  // The objects of a collection have no name of their own here, as upstream has it.
+  const bool collection = job->request.call.verb == client::Verb::kDeleteCollection;
+  job->admission.name = collection ? std::string() : job->name;
   job->admission.old_object = job->base->Object();
-  job->admission.options = job->options;
+  job->admission.options = job->options.IsObject() ? job->options : json::Value::Object();
+  job->admission.options.Set("kind", "DeleteOptions");
+  job->admission.options.Set("apiVersion", "meta.k8s.io/v1");
   Status allowed = Admit(job->admission);
   if (allowed) allowed = Validate(job->admission);
   if (!allowed) return job->done(std::unexpected(std::move(allowed.error())));

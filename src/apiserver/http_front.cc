@@ -302,6 +302,7 @@ class Front final : public HttpFront {
     if (Status read = ReadRequest(http, query, request); !read) {
       // What does not exist takes no patch of any type.
       const bool unknown = read.error().code == Code::kUnsupportedMediaType &&
+    request.annotations = exchange->audit.annotations;
                            !path.subresource.empty() &&
                            (*kind)->info().FindSubresource(path.subresource) == nullptr;
       if (unknown) return exchange->Answer(NoSuchResourceError());

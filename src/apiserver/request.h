@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ struct ApiRequest {
 
   // Where warnings go that come with an error; null when nobody reads them.
   std::shared_ptr<std::vector<std::string>> error_warnings;
+  // Where admission's annotations of the audit log go; null when the request is not recorded.
+  std::shared_ptr<std::map<std::string, std::string>> annotations = {};
 
   [[nodiscard]] const client::Resource& resource() const { return call.resource; }
 };

@@ -20,6 +20,7 @@
 #include "apiserver/http_front.h"
 #include "apiserver/local_client.h"
 #include "apiserver/node_authorizer.h"
+#include "apiserver/policy_rules.h"
 #include "apiserver/rbac.h"
 #include "apiserver/runtime_config.h"
 #include "apiserver/service_account_tokens.h"
@@ -159,6 +160,7 @@ class Server::Impl {
     further.push_back(std::make_shared<DefinitionRules>());
     DRA_TRY(AddPlugins(*core_, options_.enable_admission, options_.disable_admission, further));
     AddWebhooks();
+    further.push_back(std::make_shared<PolicyRules>(*core_));
     DRA_TRY(MakeAuthenticators(keys));
     DRA_TRY(Bootstrap(*core_));
     custom_resources_ = std::make_unique<CustomResources>(*core_);

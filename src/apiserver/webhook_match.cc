@@ -20,11 +20,6 @@ bool IsNamespace(const AdmissionRequest& request) {
   return request.group.empty() && request.resource == "namespaces";
 }
 
-std::string_view OperationName(Operation operation) {
-  constexpr std::array<std::string_view, 4> kNames = {"CREATE", "UPDATE", "DELETE", "CONNECT"};
-  return kNames[static_cast<std::size_t>(operation)];
-}
-
 bool ExactOrWildcard(const Value& items, std::string_view wanted) {
   return std::ranges::any_of(items.Items(), [&](const Value& item) {
     return item.AsString() == "*" || item.AsString() == wanted;
@@ -50,14 +45,6 @@ bool ResourceMatches(const Value& resources, std::string_view resource,
   });
 }
 
-bool RuleMatches(const Value& rule, const AdmissionRequest& request, const ResourceKind& as) {
-  return ScopeMatches(rule["scope"].AsString(), request) &&
-         ExactOrWildcard(rule["operations"], OperationName(request.operation)) &&
-         ExactOrWildcard(rule["apiGroups"], as.group) &&
-         ExactOrWildcard(rule["apiVersions"], as.version) &&
-         ResourceMatches(rule["resources"], as.resource, request.subresource);
-}
-
 Result<api::LabelSelector> SelectorOf(const Value& selector) {
   // The default of both selectors is the empty one, which matches everything.
   static const Value kEverything = Value::Object();
@@ -67,29 +54,6 @@ Result<api::LabelSelector> SelectorOf(const Value& selector) {
     return Fail(Code::kInternal, "Internal error occurred: " + parsed.error().message);
   }
   return parsed;
-}
-
-Result<bool> NamespaceMatches(const Value& hook, const AdmissionRequest& request,
-                              const ObjectReader& objects) {
-  const std::string ns = SubjectOf(request).ns;
-  if (ns.empty()) return true;  // of the cluster: never exempt
-  DRA_ASSIGN(const api::LabelSelector selector, SelectorOf(hook["namespaceSelector"]));
-  if (selector.empty()) return true;
-  if (IsNamespace(request) && !request.object.IsNull()) {
-    return selector.Matches(request.object["metadata"]["labels"]);
-  }
-  const Value found = objects.Get("", "namespaces", "", ns);
-  if (found.IsNull()) return std::unexpected(NotFoundError("", "namespaces", ns));
-  return selector.Matches(found["metadata"]["labels"]);
-}
-
-Result<bool> ObjectMatches(const Value& hook, const AdmissionRequest& request) {
-  DRA_ASSIGN(const api::LabelSelector selector, SelectorOf(hook["objectSelector"]));
-  if (selector.empty()) return true;
-  return std::ranges::any_of(
-      std::array{&request.object, &request.old_object}, [&](const Value* object) {
-        return !object->IsNull() && selector.Matches((*object)["metadata"]["labels"]);
-      });
 }
 
 std::optional<ResourceKind> FormAskedFor(const Value& hook, const AdmissionRequest& request,
@@ -117,6 +81,42 @@ std::optional<ResourceKind> FormAskedFor(const Value& hook, const AdmissionReque
 }
 
 }  // namespace
+
+std::string_view OperationName(Operation operation) {
+  constexpr std::array<std::string_view, 4> kNames = {"CREATE", "UPDATE", "DELETE", "CONNECT"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+bool RuleMatches(const Value& rule, const AdmissionRequest& request, const ResourceKind& as) {
+  return ScopeMatches(rule["scope"].AsString(), request) &&
+         ExactOrWildcard(rule["operations"], OperationName(request.operation)) &&
+         ExactOrWildcard(rule["apiGroups"], as.group) &&
+         ExactOrWildcard(rule["apiVersions"], as.version) &&
+         ResourceMatches(rule["resources"], as.resource, request.subresource);
+}
+
+Result<bool> NamespaceMatches(const Value& criteria, const AdmissionRequest& request,
+                              const ObjectReader& objects) {
+  const std::string ns = SubjectOf(request).ns;
+  if (ns.empty()) return true;  // of the cluster: never exempt
+  DRA_ASSIGN(const api::LabelSelector selector, SelectorOf(criteria["namespaceSelector"]));
+  if (selector.empty()) return true;
+  if (IsNamespace(request) && !request.object.IsNull()) {
+    return selector.Matches(request.object["metadata"]["labels"]);
+  }
+  const Value found = objects.Get("", "namespaces", "", ns);
+  if (found.IsNull()) return std::unexpected(NotFoundError("", "namespaces", ns));
+  return selector.Matches(found["metadata"]["labels"]);
+}
+
+Result<bool> ObjectMatches(const Value& criteria, const AdmissionRequest& request) {
+  DRA_ASSIGN(const api::LabelSelector selector, SelectorOf(criteria["objectSelector"]));
+  if (selector.empty()) return true;
+  return std::ranges::any_of(
+      std::array{&request.object, &request.old_object}, [&](const Value* object) {
+        return !object->IsNull() && selector.Matches((*object)["metadata"]["labels"]);
+      });
+}
 
 WebhookSubject SubjectOf(const AdmissionRequest& request) {
   WebhookSubject subject{.ns = request.ns, .name = request.name};

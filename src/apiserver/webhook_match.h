@@ -49,6 +49,19 @@ struct WebhookSubject {
 // broken webhook can be removed.
 [[nodiscard]] bool IsExemptFromWebhooks(const AdmissionRequest& request);
 
+// Whether a rule of a webhook or a policy is about the request in the form `as`.
+[[nodiscard]] bool RuleMatches(const json::Value& rule, const AdmissionRequest& request,
+                               const ResourceKind& as);
+// Whether the `namespaceSelector` and the `objectSelector` of `criteria` fit; null ones do.
+// ERRORS: kNotFound for a namespace that does not exist, kInternal for a selector that is none.
+[[nodiscard]] Result<bool> NamespaceMatches(const json::Value& criteria,
+                                            const AdmissionRequest& request,
+                                            const ObjectReader& objects);
+[[nodiscard]] Result<bool> ObjectMatches(const json::Value& criteria,
+                                         const AdmissionRequest& request);
+// "CREATE", "UPDATE", "DELETE" or "CONNECT".
+[[nodiscard]] std::string_view OperationName(Operation operation);
+
 // Whether `hook` is called for the request: namespaceSelector, objectSelector, rules and, with
 // matchPolicy Equivalent, rules for another version of the resource. Nothing when it is not.
 // ERRORS: kNotFound for a namespace that does not exist, kInternal for a selector that is none.

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "api/kinds.h"
+#include "apiserver/admission_form.h"
 #include "apiserver/status.h"
 #include "json/json.h"
 #include "net/signing.h"
@@ -18,43 +18,6 @@ using json::Value;
 
 constexpr std::string_view kV1 = "admission.k8s.io/v1";
 constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
-
-std::string_view OperationName(Operation operation) {
-  constexpr std::array<std::string_view, 4> kNames = {"CREATE", "UPDATE", "DELETE", "CONNECT"};
-  return kNames[static_cast<std::size_t>(operation)];
-}
-
-Value KindOf(const ResourceKind& form) {
-  std::string_view group = form.group;
-  std::string_view version = form.version;
-  if (!form.kind_group_version.empty()) {
-    const api::GroupVersionParts parts = api::SplitGroupVersion(form.kind_group_version);
-    group = parts.group;
-    version = parts.version;
-  }
-  return Value::Object({{"group", group}, {"version", version}, {"kind", form.kind}});
-}
-
-Value ResourceOf(const ResourceKind& form) {
-  return Value::Object(
-      {{"group", form.group}, {"version", form.version}, {"resource", form.resource}});
-}
-
-Value UserInfo(const User& user) {
-  Value info = Value::Object({{"username", user.name}});
-  if (!user.uid.empty()) info.Set("uid", user.uid);
-  Value groups = Value::Array();
-  for (const std::string& group : user.groups) groups.Append(group);
-  if (!groups.empty()) info.Set("groups", std::move(groups));
-  Value extra = Value::Object();
-  for (const auto& [key, values] : user.extra) {
-    Value list = Value::Array();
-    for (const std::string& value : values) list.Append(value);
-    extra.Set(key, std::move(list));
-  }
-  if (!extra.empty()) info.Set("extra", std::move(extra));
-  return info;
-}
 
 // The newest version of AdmissionReview that the hook lists first.
 Result<std::string_view> ReviewVersion(const Value& hook) {
@@ -124,16 +87,16 @@ Result<Value> MakeAdmissionReview(const WebhookInvocation& invocation,
   DRA_ASSIGN(const std::string_view version, ReviewVersion(invocation.hook));
   const ResourceKind& as = invocation.as;
   const WebhookSubject subject = SubjectOf(request);
-  Value body = Value::Object({{"uid", uid}, {"kind", KindOf(as)}, {"resource", ResourceOf(as)}});
+  Value body = Value::Object({{"uid", uid}, {"kind", ShownKind(as)}, {"resource", ShownResource(as)}});
   if (!request.subresource.empty()) body.Set("subResource", request.subresource);
   const ResourceKind own = FormOf(request);
-  body.Set("requestKind", KindOf(own));
-  body.Set("requestResource", ResourceOf(own));
+  body.Set("requestKind", ShownKind(own));
+  body.Set("requestResource", ShownResource(own));
   if (!request.subresource.empty()) body.Set("requestSubResource", request.subresource);
   if (!subject.name.empty()) body.Set("name", subject.name);
   if (!subject.ns.empty()) body.Set("namespace", subject.ns);
   body.Set("operation", OperationName(request.operation));
-  body.Set("userInfo", UserInfo(request.user));
+  body.Set("userInfo", ShownUser(request.user));
   body.Set("object", object);
   body.Set("oldObject", old_object);
   body.Set("dryRun", request.dry_run);

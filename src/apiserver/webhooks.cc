@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "api/conversion.h"
+#include "apiserver/admission_form.h"
 #include "apiserver/status.h"
 #include "apiserver/webhook_conditions.h"
 #include "base/log.h"
@@ -31,30 +31,12 @@ Error Internal(std::string_view why) {
           .causes = {{.message = std::string(why)}}};
 }
 
-// The Binding that made the pod what it is.
-Value BindingOf(const Value& pod) {
-  return Value::Object(
-      {{"kind", "Binding"},
-       {"apiVersion", "v1"},
-       {"metadata", Value::Object({{"name", pod["metadata"]["name"]},
-                                   {"namespace", pod["metadata"]["namespace"]}})},
-       {"target", Value::Object({{"kind", "Node"}, {"name", pod["spec"]["nodeName"]}})}});
-}
-
 // A call that failed, by the hook's failurePolicy.
 Status FailedCall(const Value& hook, const Error& error) {
   Error failed = WebhookCallError(hook["name"].AsString(), error.message);
   if (!Ignores(hook)) return std::unexpected(std::move(failed));
   Log(LogLevel::kWarning, "apiserver", "failing open: {}", failed.message);
   return {};
-}
-
-// Events of the two groups are the same objects.
-std::optional<ResourceKind> OtherEvents(std::string_view group, std::string_view resource) {
-  if (resource != "events") return std::nullopt;
-  if (group.empty()) return ResourceKind{"events.k8s.io", "v1", "events", "Event"};
-  if (group == "events.k8s.io") return ResourceKind{"", "v1", "events", "Event"};
-  return std::nullopt;
 }
 
 }  // namespace
@@ -107,20 +89,8 @@ void Webhooks::Stop() { clients_.clear(); }
 
 Result<std::optional<WebhookInvocation>> Webhooks::Match(const Value& hook,
                                                          const AdmissionRequest& request) const {
-  Result<std::optional<WebhookInvocation>> invocation = MatchWebhook(
-      hook, request, core_,
-      [this](std::string_view group, std::string_view version, std::string_view resource) {
-        std::vector<ResourceKind> others;
-        const KindPtr kind = core_.kinds().Find(group, resource);
-        if (kind == nullptr) return others;
-        for (const api::VersionInfo& other : kind->info().versions) {
-          if (other.version == version) continue;
-          others.push_back({std::string(group), std::string(other.version), std::string(resource),
-                            std::string(kind->info().kind)});
-        }
-        if (auto events = OtherEvents(group, resource)) others.push_back(std::move(*events));
-        return others;
-      });
+  Result<std::optional<WebhookInvocation>> invocation =
+      MatchWebhook(hook, request, core_, EquivalentsOf(core_.kinds()));
   if (!invocation || !*invocation || hook["matchConditions"].empty()) return invocation;
   DRA_ASSIGN(const bool holds, ConditionsHold(**invocation, request));
   if (!holds) return std::nullopt;
@@ -141,12 +111,7 @@ Result<bool> Webhooks::ConditionsHold(const WebhookInvocation& invocation,
 
 Result<Value> Webhooks::InForm(const Value& object, const ResourceKind& form,
                                const AdmissionRequest& request) const {
-  if (object.IsNull()) return object;
-  if (request.subresource == "scale") return api::ScaleOf(object);
-  if (request.subresource == "binding") return BindingOf(object);
-  const KindPtr kind = core_.kinds().Find(form.group, form.version, form.resource);
-  if (kind == nullptr) return std::unexpected(NoSuchResourceError());
-  return kind->Convert(object, kind->ApiVersion(form.version));
+  return apiserver::InForm(core_.kinds(), request, object, form);
 }
 
 // --- One call.

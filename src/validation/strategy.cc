@@ -29,7 +29,8 @@ StrategyMap MakeMap() {
   StrategyMap map;
   for (const auto& rows : {ResourceStrategies(), PodStrategies(), WorkloadStrategies(),
                            CoreStrategies(), QuotaStrategies(), ServiceStrategies(),
-                           VolumeStrategies(), EventStrategies(), ClusterStrategies()}) {
+                           VolumeStrategies(), EventStrategies(), ClusterStrategies(),
+                           AdmissionStrategies()}) {
     for (const Strategy& row : rows) map[{row.group, row.kind, row.subresource}] = &row;
   }
   return map;
@@ -77,9 +78,8 @@ std::vector<std::string> WarnOfNoEffectUpdate(const Context& context, const Valu
 }
 
 bool HasNoEffect(const api::KindInfo& info) {
-  static constexpr std::array<std::string_view, 4> kKinds = {
-      "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy",
-      "MutatingAdmissionPolicyBinding"};
+  static constexpr std::array<std::string_view, 2> kKinds = {"MutatingAdmissionPolicy",
+                                                             "MutatingAdmissionPolicyBinding"};
   return info.group == "admissionregistration.k8s.io" &&
          std::ranges::find(kKinds, info.kind) != kKinds.end();
 }

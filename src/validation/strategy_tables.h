@@ -15,7 +15,9 @@ namespace drachma::validation {
 [[nodiscard]] std::span<const Strategy> ServiceStrategies();
 [[nodiscard]] std::span<const Strategy> VolumeStrategies();
 [[nodiscard]] std::span<const Strategy> EventStrategies();
-[[nodiscard]] std::span<const Strategy> ClusterStrategies();  // RBAC, policy, scheduling, leases
+[[nodiscard]] std::span<const Strategy> AdmissionStrategies();  // admission policies
+[[nodiscard]] std::span<const Strategy> ClusterStrategies();     // RBAC, policy, leases
+[[nodiscard]] std::span<const Strategy> SchedulingStrategies();  // pod groups, workloads
 
 // Steps that most strategies are made of.
 

@@ -6,10 +6,10 @@ usage: replay.py --server URL SCENARIO.json [--golden FILE [--record]]
 A scenario is a list of steps:
   {"name": …, "as": TOKEN, "method": …, "path": …, "body": …, "headers": {…},
    "keep": {NAME: [path of a value in the answer]}, "until": {"at": [path], "is": VALUE},
-   "show": [[path], …]}
+   "show": [[path], …], "warnings": true}
 "{NAME}" in paths, tokens and bodies stands for a value that an earlier step kept. With "until" the
 request is repeated until the answer holds the value, for controllers to act. With "show" only these
-parts of the answer are shown. With --golden the answers must equal the file; --record writes it.
+parts of the answer are shown; with "warnings" the texts of its Warning headers, too. With --golden the answers must equal the file; --record writes it.
 Ends with 'N passed, N failed'.
 """
 import argparse
@@ -28,6 +28,7 @@ MASKS = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b"), "TIME"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"), "TOKEN"),
     (re.compile(r"ResourceVersion: \d+"), "ResourceVersion: N"),
+    (re.compile(r"\b(generated-)[0-9a-z]{5}\b"), r"\1SUFFIX"),
 ]
 
 
@@ -86,13 +87,17 @@ class Replay:
             request.add_header(name, self.fill(value))
         try:
             with urllib.request.urlopen(request, context=self.tls) as answer:
-                status, text = answer.status, answer.read()
+                status, text, headers = answer.status, answer.read(), answer.headers
         except urllib.error.HTTPError as error:
-            status, text = error.code, error.read()
+            status, text, headers = error.code, error.read(), error.headers
         try:
-            return status, json.loads(text)
+            answer = json.loads(text)
         except ValueError:
             return status, text.decode(errors="replace")
+        if step.get("warnings"):
+            texts = [value.split(" ", 2)[2] for value in headers.get_all("Warning", [])]
+            answer["warnings"] = [json.loads(text) for text in texts]
+        return status, answer
 
     def run(self, step):
         deadline = time.time() + UNTIL_SECONDS
@@ -108,7 +113,8 @@ class Replay:
         for name, path in step.get("keep", {}).items():
             self.kept[name] = at(answer, path)
         if "show" in step and status < 300:
-            answer = {".".join(map(str, path)): at(answer, path) for path in step["show"]}
+            shown = step["show"] + ([["warnings"]] if step.get("warnings") else [])
+            answer = {".".join(map(str, path)): at(answer, path) for path in shown}
         return {"name": step["name"], "status": status, "answer": masked(answer)}
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cel/eval/function.h"
+#include "cel/eval/lazy_fields.h"
 
 namespace drachma::cel {
 namespace {
@@ -39,6 +40,15 @@ Value Step(Arena& arena, const Value& object, const Value& key, Presence presenc
       }
       if (*index >= 0 && *index < object.AsList().size) return object.AsList().items[*index];
       return missing("index out of bounds: ");
+    }
+    case ValueKind::kOpaque: {
+      const OpaqueData& data = object.AsOpaque();
+      const auto* fields = dynamic_cast<const LazyFields*>(data.type);
+      Value value;
+      if (fields != nullptr && key.IsString() && fields->FindField(data, key.AsText(), &value)) {
+        return value;
+      }
+      return missing("no such key: ");
     }
     default:
       return missing("no such key: ");

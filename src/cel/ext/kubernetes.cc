@@ -7,7 +7,7 @@
 #include "cel/ext/named_format.h"
 #include "cel/ext/url.h"
 
-// Kubernetes' libraries of URLs, patterns, named formats and authorization.
+// Kubernetes' libraries of URLs, patterns and named formats.
 
 namespace drachma::cel {
 namespace {
@@ -158,53 +158,6 @@ constexpr std::array<FunctionBody, kNamedFormatCount> kConstantFormats =
       return std::array<FunctionBody, kNamedFormatCount>{ConstantFormat<kIndex>...};
     }(std::make_index_sequence<kNamedFormatCount>());
 
-// --- Authorization. DRA gives expressions no authorizer, so these only fail.
-
-Value NeverCalled(Arena&, Args) { return NoSuchOverload(); }
-
-constexpr auto kAuthorizer = std::to_array<LibraryFunction>({
-    {"path", "authorizer_path",
-     "kubernetes.authorization.Authorizer.(string) -> kubernetes.authorization.PathCheck",
-     NeverCalled},
-    {"group", "authorizer_group",
-     "kubernetes.authorization.Authorizer.(string) -> kubernetes.authorization.GroupCheck",
-     NeverCalled},
-    {"serviceAccount", "authorizer_serviceaccount",
-     "kubernetes.authorization.Authorizer.(string, string) -> "
-     "kubernetes.authorization.Authorizer",
-     NeverCalled},
-    {"resource", "groupcheck_resource",
-     "kubernetes.authorization.GroupCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-    {"subresource", "resourcecheck_subresource",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-    {"namespace", "resourcecheck_namespace",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-    {"name", "resourcecheck_name",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-    {"check", "pathcheck_check",
-     "kubernetes.authorization.PathCheck.(string) -> kubernetes.authorization.Decision",
-     NeverCalled},
-    {"check", "resourcecheck_check",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.Decision",
-     NeverCalled},
-    {"errored", "decision_errored", "kubernetes.authorization.Decision.() -> bool", NeverCalled},
-    {"error", "decision_error", "kubernetes.authorization.Decision.() -> string", NeverCalled},
-    {"allowed", "decision_allowed", "kubernetes.authorization.Decision.() -> bool", NeverCalled},
-    {"reason", "decision_reason", "kubernetes.authorization.Decision.() -> string", NeverCalled},
-});
-constexpr auto kAuthorizerSelectors = std::to_array<LibraryFunction>({
-    {"fieldSelector", "authorizer_fieldselector",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-    {"labelSelector", "authorizer_labelselector",
-     "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-     NeverCalled},
-});
-
 }  // namespace
 
 const NamedFormat* NamedFormatOf(const Value& value) {
@@ -214,8 +167,6 @@ const NamedFormat* NamedFormatOf(const Value& value) {
 
 void AddKubernetesUrls(Environment& env) { env.Add(kUrls); }
 void AddKubernetesRegex(Environment& env) { env.Add(kRegex); }
-void AddKubernetesAuthorizer(Environment& env) { env.Add(kAuthorizer); }
-void AddKubernetesAuthorizerSelectors(Environment& env) { env.Add(kAuthorizerSelectors); }
 
 void AddKubernetesFormat(Environment& env) {
   env.Add(kFormats);

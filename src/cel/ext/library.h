@@ -57,8 +57,9 @@ void AddKubernetesLists(Environment& env);  // isSorted, sum, min, max, indexOf,
 void AddIncludes(Environment& env);
 void AddKubernetesUrls(Environment& env);
 void AddKubernetesRegex(Environment& env);
-void AddKubernetesAuthorizer(Environment& env);           // declarations: no value has these types
-void AddKubernetesAuthorizerSelectors(Environment& env);  // the same
+// Values of these types come from authorizer.h.
+void AddKubernetesAuthorizer(Environment& env);
+void AddKubernetesAuthorizerSelectors(Environment& env);
 void AddKubernetesQuantity(Environment& env);
 void AddKubernetesIp(Environment& env);
 void AddKubernetesCidr(Environment& env);

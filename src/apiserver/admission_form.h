@@ -1,0 +1,27 @@
+#pragma once
+
+#include "apiserver/admission.h"
+#include "apiserver/kind.h"
+#include "apiserver/webhook_match.h"
+#include "base/result.h"
+#include "json/value.h"
+
+namespace drachma::apiserver {
+
+// Objects of admission in the form that a webhook or a policy asks for.
+
+// The other resources and versions that hold the objects of `kinds` (upstream's
+// EquivalentResourceMapper). `kinds` must outlive the result.
+[[nodiscard]] Equivalents EquivalentsOf(const KindTable& kinds);
+
+// `object` of the request, which may be null, in the form; those of subresources that speak another
+// kind are Scales and Bindings. ERRORS: kNotFound for a form that nothing serves.
+[[nodiscard]] Result<json::Value> InForm(const KindTable& kinds, const AdmissionRequest& request,
+                                         const json::Value& object, const ResourceKind& form);
+
+// What a review tells of the form and of the user (admission.k8s.io's AdmissionRequest).
+[[nodiscard]] json::Value ShownKind(const ResourceKind& form);
+[[nodiscard]] json::Value ShownResource(const ResourceKind& form);
+[[nodiscard]] json::Value ShownUser(const User& user);
+
+}  // namespace drachma::apiserver
