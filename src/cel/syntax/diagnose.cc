@@ -129,12 +129,22 @@ class Visitor {
   }
 
   Expr* VisitLogical(const TreeNode& node) {
-    Expr* left = Visit(node.first);
+    std::vector<Expr*> terms = {Visit(node.first)};
+    std::vector<std::int32_t> ids;
     for (std::size_t i = 0; i < node.items.size(); ++i) {
-      Expr* right = Visit(node.items[i]);
-      left = Call(IdAt(node.ops[i]), "_op_", {left, right});
+      terms.push_back(Visit(node.items[i]));
+      ids.push_back(IdAt(node.ops[i]));
     }
-    return left;
+    return ids.empty() ? terms[0] : Balance(terms, ids, 0, ids.size() - 1);
+  }
+
+  // As the parser does it for texts without errors: macros name the place of the middle operator.
+  Expr* Balance(const std::vector<Expr*>& terms, const std::vector<std::int32_t>& ids,
+                std::size_t low, std::size_t high) {
+    const std::size_t middle = (low + high + 1) / 2;
+    Expr* left = middle == low ? terms[middle] : Balance(terms, ids, low, middle - 1);
+    Expr* right = middle == high ? terms[middle + 1] : Balance(terms, ids, middle + 1, high);
+    return Call(ids[middle], "_op_", {left, right});
   }
 
   Expr* VisitUnary(const TreeNode& node) {

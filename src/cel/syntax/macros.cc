@@ -292,7 +292,6 @@ constexpr auto kStandard = std::to_array<Macro>({
     {"all", 2, true, ExpandQuantifier<MakeAll>},
     {"exists", 2, true, ExpandQuantifier<MakeExists>},
     {"exists_one", 2, true, ExpandQuantifier<MakeExistsOne>},
-    {"existsOne", 2, true, ExpandQuantifier<MakeExistsOne>},
     {"map", 2, true, ExpandMap},
     {"map", 3, true, ExpandMap},
     {"filter", 2, true, ExpandFilter},

@@ -59,7 +59,8 @@ struct Macro {
 };
 inline constexpr int kAnyArgs = -1;
 
-// has, all, exists, exists_one, existsOne, map, filter.
+// has, all, exists, exists_one, map, filter: those that cel-go's standard library has. (Its
+// existsOne with one variable is in no environment.)
 [[nodiscard]] std::span<const Macro> StandardMacros();
 // all, exists, existsOne, transformList, transformMap, transformMapEntry over two variables.
 [[nodiscard]] std::span<const Macro> TwoVariableMacros();

@@ -287,7 +287,11 @@ func (g *generator) macro(t *cel.Type, depth int) string {
 			return pick(g, "device.attributes", g.domain("attributes"), g.domain("capacity")) + "." + pick(g, "all", "exists", "exists_one") +
 				"(" + k.name + ", " + g.with(k, func() string { return g.expr(cel.BoolType, depth-1) }) + ")"
 		}
-		return list() + "." + pick(g, "all", "exists", "exists_one") + "(" + v.name + ", " + in(cel.BoolType) + ")"
+		macro := pick(g, "all", "exists", "exists_one")
+		if g.chance(3) {
+			macro = "existsOne" // of two variables only
+		}
+		return list() + "." + macro + "(" + v.name + ", " + in(cel.BoolType) + ")"
 	case types.ListKind:
 		switch g.rng.IntN(5) {
 		case 0:

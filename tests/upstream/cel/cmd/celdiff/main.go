@@ -31,6 +31,7 @@ var (
 	showFlag   = flag.Int("show", 10, "number of differences shown")
 	depthFlag  = flag.Int("depth", 3, "depth of the random expressions")
 	syntaxFlag = flag.Int("syntax", 10, "percentage of damaged expressions")
+	garbleFlag = flag.Int("garbled", 5, "percentage of expressions damaged until nothing makes sense")
 	recordFlag = flag.String("record", "", "file for requests and upstream's answers, one pair a line (tests/cel/golden.jsonl)")
 	perFlag    = flag.Int("devices", 5, "devices for each expression")
 )
@@ -254,6 +255,12 @@ func compareAll() (int, error) {
 			}
 			expr = g.mutated(expr)
 			group, devices = "damaged selectors", 1
+		} else if g.chance(*garbleFlag) {
+			if len(given) > 0 && g.chance(70) {
+				expr = pick(g, given...)
+			}
+			expr = g.garbled(expr)
+			group, devices = "garbled selectors", 1
 		}
 		req := request(expr)
 		for range devices {
