@@ -36,6 +36,13 @@ if ! diff -u left_out.txt "$work/dropped"; then
   echo "left_out.txt is out of date: the vectors left out are others now"
   failed=$((failed + 1))
 fi
+# The unit test of versions and feature gates compares with this table.
+jq -r .expr "$root/tests/cel/gates.jsonl" |
+  "$work/bin/celgates" >"$work/gates"
+if ! diff -u "$root/tests/cel/gates.jsonl" "$work/gates"; then
+  echo "tests/cel/gates.jsonl is out of date: upstream takes other expressions"
+  failed=$((failed + 1))
+fi
 "$work/bin/celdiff" -engine "$engine" -expressions "$root/tests/cel/selectors.txt" \
   -n "${CEL_COMPARISONS:-100000}" -seed "${CEL_SEED:-0}" | tee "$work/celdiff"
 count "$work/celdiff"
