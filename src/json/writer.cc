@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,6 +8,18 @@
 namespace drachma::json {
 
 namespace {
+
+// Texts may be long and have nothing else: an error that quotes binary data a hundred times.
+void WriteUnicodeEscape(std::uint32_t code, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const char escape[] = {'\\',
+                         'u',
+                         kDigits[code >> 12 & 15],
+                         kDigits[code >> 8 & 15],
+                         kDigits[code >> 4 & 15],
+                         kDigits[code & 15]};
+  out.append(escape, sizeof escape);
+}
 
 void WriteEscapedByte(std::uint8_t byte, std::string& out) {
   switch (byte) {
@@ -35,7 +45,7 @@ void WriteEscapedByte(std::uint8_t byte, std::string& out) {
       out += "\\t";
       return;
     default:
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+      WriteUnicodeEscape(byte, out);
   }
 }
 
@@ -60,7 +70,7 @@ void WriteString(std::string_view text, std::string& out) {
     // JavaScript takes U+2028 and U+2029 for line ends, so Go escapes them.
     if (!rune.valid || rune.code == 0x2028 || rune.code == 0x2029) {
       flush();
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(rune.code));
+      WriteUnicodeEscape(static_cast<std::uint32_t>(rune.code), out);
       plain = at + rune.size;
     }
     at += rune.size;

@@ -96,7 +96,9 @@ inline constexpr std::string_view kMonsterPieces[] = {"{",
                                                       "[].map(x,",
                                                       "[1].exists(x,",
                                                       "cel.bind(x,1,",
-                                                      "'%s'.format(["};
+                                                      "'%s'.format([",
+                                                      "#",
+                                                      std::string_view("\0", 1)};
 
 // The plainest ones, for doors that only hand the text on.
 inline std::vector<Monster> PlainMonsters() {
