@@ -9,6 +9,7 @@
 #include "api/flat_type.h"
 #include "api/scalar_codec.h"
 #include "base/check.h"
+#include "json/part.h"
 #include "num/quantity.h"
 
 namespace drachma::api {
@@ -42,7 +43,8 @@ std::string_view KindWord(const Value& value) {
   return "";
 }
 
-std::string NumberText(const Value& value) {
+std::string NumberText(const Value& value, std::string_view sent) {
+  if (!sent.empty()) return std::string(sent);
   std::string text = json::Write(value);
   // A whole number that came as a double was written with a point or an exponent.
   if (value.kind() == Kind::kDouble && text.find_first_of(".e") == std::string::npos &&
@@ -57,22 +59,14 @@ bool InRange(const Value& value, Scalar scalar) {
          (scalar == Scalar::kInt64 || (value.AsInt() >= INT32_MIN && value.AsInt() <= INT32_MAX));
 }
 
-// The element type of "[]v1.Container" or "map[string]string"; of named types as the table knows
-// it.
-std::string_view ElementType(const FieldInfo& field, std::string_view go_type) {
-  if (go_type.starts_with("[]")) return go_type.substr(2);
-  constexpr std::string_view kMap = "map[string]";
-  if (go_type.starts_with(kMap)) return go_type.substr(kMap.size());
-  return field.scalar == Scalar::kStruct ? field.type->ShortName() : "string";
-}
-
 // How deep structs may lie in each other (CRD schemas nest without end otherwise).
 constexpr int kStructDepthMax = 500;
 
 class Decoder : private DecodeReport {
  public:
-  Decoder(StrictFields strict, std::span<const json::DuplicateKey> duplicates)
-      : DecodeReport(strict, duplicates) {}
+  Decoder(StrictFields strict, std::span<const json::DuplicateKey> duplicates,
+          std::string_view sent)
+      : DecodeReport(strict, duplicates), sent_(sent) {}
 
   Result<Decoded> Run(const Value& object, const TypeInfo& type) {
     Decoded decoded;
@@ -236,7 +230,7 @@ class Decoder : private DecodeReport {
         if (InRange(given, field.scalar)) {
           out = given;
         } else {
-          TypeError("number " + NumberText(given), go_type);
+          TypeError("number " + NumberText(given, Sent()), go_type);
         }
         return {};
       case Scalar::kDouble:
@@ -300,7 +294,7 @@ class Decoder : private DecodeReport {
   Status IntOrString(const Value& given, Value& out) const {
     if (!given.IsString() && !InRange(given, Scalar::kInt32)) {
       const std::string got =
-          given.IsNumber() ? "number " + NumberText(given) : std::string(KindWord(given));
+          given.IsNumber() ? "number " + NumberText(given, Sent()) : std::string(KindWord(given));
       return BadInput(TypeErrorText(got, "int32"));
     }
     out = given;
@@ -387,14 +381,20 @@ class Decoder : private DecodeReport {
     }
   }
 
+  // The text of the value where we are, as it was sent; "" when that is not known.
+  std::string_view Sent() const {
+    return sent_.empty() ? std::string_view() : json::SentText(sent_, Path());
+  }
+
+  std::string_view sent_;
   int depth_ = 0;
 };
 
 }  // namespace
 
 Result<Decoded> Decode(const Value& object, const TypeInfo& type, StrictFields strict,
-                       std::span<const json::DuplicateKey> duplicates) {
-  return Decoder(strict, duplicates).Run(object, type);
+                       std::span<const json::DuplicateKey> duplicates, std::string_view sent) {
+  return Decoder(strict, duplicates, sent).Run(object, type);
 }
 
 Result<Value> Canonical(const Value& object, const TypeInfo& type) {

@@ -26,13 +26,15 @@ struct Decoded {
 };
 
 // Reads `object` as the struct `type`, as sigs.k8s.io/json does: names are case-sensitive.
-// `duplicates` are what json::Read or json::ReadYamlValue noted about its text.
+// `duplicates` are what json::Read or json::ReadYamlValue noted about its text; `sent` is its JSON
+// text, if there is one: errors show numbers as they stand there.
 // ERRORS: kBadRequest with Go's text ("json: cannot unmarshal string into Go struct field
 // ResourceClaimSpec.spec.devices of type v1.DeviceClaim", "quantities must match the regular
 // expression …", `parsing time "x" as …`).
 [[nodiscard]] Result<Decoded> Decode(const json::Value& object, const TypeInfo& type,
                                      StrictFields strict = StrictFields::kReport,
-                                     std::span<const json::DuplicateKey> duplicates = {});
+                                     std::span<const json::DuplicateKey> duplicates = {},
+                                     std::string_view sent = {});
 
 // Decode without reports: the canonical form. Of an object that is canonical already it is the
 // identity.

@@ -50,4 +50,11 @@ const FlatType& Flat(const TypeInfo& type) {
   return all[number];
 }
 
+std::string_view ElementType(const FieldInfo& field, std::string_view go_type) {
+  if (go_type.starts_with("[]")) return go_type.substr(2);
+  constexpr std::string_view kMap = "map[string]";
+  if (go_type.starts_with(kMap)) return go_type.substr(kMap.size());
+  return field.scalar == Scalar::kStruct ? field.type->ShortName() : "string";
+}
+
 }  // namespace drachma::api

@@ -27,4 +27,8 @@ struct FlatType {
 // REQUIRES: `type` is one of AllTypes().
 [[nodiscard]] const FlatType& Flat(const TypeInfo& type);
 
+// The type of an element of `go_type` ("[]v1.Container", "map[string]string"); of named types as
+// the table knows it.
+[[nodiscard]] std::string_view ElementType(const FieldInfo& field, std::string_view go_type);
+
 }  // namespace drachma::api

@@ -9,8 +9,13 @@
 #include "api/types.h"
 #include "json/depth.h"
 #include "json/yaml.h"
+#include "validation/field_error.h"
 
 namespace drachma::apiserver {
+
+bool IsJson(std::string_view content_type) {
+  return content_type.empty() || content_type == "application/json";
+}
 
 FieldValidation FieldValidationOf(const client::Request& call) {
   if (call.field_validation == "Strict") return FieldValidation::kStrict;
@@ -20,7 +25,6 @@ FieldValidation FieldValidationOf(const client::Request& call) {
 
 namespace {
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kYaml = "application/yaml";
 constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 
@@ -52,6 +56,17 @@ std::unexpected<Error> Unrecognized(const ExpectedKind& expected, std::string_vi
 std::string_view VersionOf(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
   return slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+}
+
+// schema.GroupVersion as text: a slash stands only behind a group.
+std::string_view GroupVersionText(std::string_view api_version) {
+  return api_version.starts_with('/') ? api_version.substr(1) : api_version;
+}
+
+std::string NotRegistered(std::string_view kind, std::string_view api_version) {
+  return fmt::format(
+      "no kind {} is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
+      validation::ShownText(kind), GroupVersionText(api_version));
 }
 
 std::string CannotBeHandled(std::string_view kind, std::string_view api_version,
@@ -117,6 +132,11 @@ Result<ParsedBody> ParseText(std::string_view body, bool yaml, const ExpectedKin
   if (const std::string problem = TypeMetaProblem(*value); !problem.empty()) {
     return Unrecognized(expected, "couldn't get version/kind; json parse error: " + problem, body);
   }
+  const std::string_view api_version = (*value)["apiVersion"].AsString();
+  if (std::ranges::count(api_version, '/') > 1) {
+    return Unrecognized(expected, fmt::format("unexpected GroupVersion string: {}", api_version),
+                        body);
+  }
   parsed.object = std::move(*value);
   return parsed;
 }
@@ -124,7 +144,13 @@ Result<ParsedBody> ParseText(std::string_view body, bool yaml, const ExpectedKin
 void FillTypeMeta(json::Value& object, const ExpectedKind& expected) {
   if (!object.IsObject()) object = json::Value::Object();
   if (object["kind"].AsString().empty()) object.Set("kind", expected.kind);
-  if (object["apiVersion"].AsString().empty()) object.Set("apiVersion", expected.api_version);
+  // "/" is no version at all, and one without its last part is the expected one of that group.
+  const std::string_view version = object["apiVersion"].AsString();
+  const bool in_group =
+      version.size() > 1 && version.ends_with('/') && expected.api_version.starts_with(version);
+  if (version.empty() || version == "/" || in_group) {
+    object.Set("apiVersion", expected.api_version);
+  }
 }
 
 }  // namespace
@@ -138,7 +164,7 @@ Result<ParsedBody> ParseBody(ApiRequest& request, const ExpectedKind& expected) 
   ParsedBody parsed;
   if (!request.raw_body) {
     parsed.object = std::move(request.call.body);
-  } else if (request.content_type.empty() || request.content_type == kJson) {
+  } else if (IsJson(request.content_type)) {
     DRA_ASSIGN(parsed, ParseText(*request.raw_body, false, expected));
   } else if (request.content_type == kYaml) {
     DRA_ASSIGN(parsed, ParseText(*request.raw_body, true, expected));
@@ -155,42 +181,63 @@ Result<ParsedBody> ParseBody(ApiRequest& request, const ExpectedKind& expected) 
   return parsed;
 }
 
-Status CheckKind(const json::Value& object, const ExpectedKind& expected) {
+namespace {
+
+bool IsKnown(std::string_view version, std::string_view kind) {
+  if (api::FindTypeOfKind(GroupVersionText(version), kind) != nullptr) return true;
+  return kind.ends_with("List") &&
+         api::FindTypeOfKind(version, kind.substr(0, kind.size() - 4)) != nullptr;
+}
+
+Error UnknownConversion(std::string_view kind, std::string_view version,
+                        const ExpectedKind& expected) {
+  const api::TypeInfo* type = api::FindTypeOfKind(version, kind);
+  const std::string name = type != nullptr ? std::string(type->ShortName())
+                                           : fmt::format("{}.{}", VersionOf(version), kind);
+  return BadInput(
+             CannotBeHandled(kind, version, expected,
+                             fmt::format("converting ({}) to ({}.{}): unknown conversion", name,
+                                         InternalPackage(expected.api_version), expected.kind)))
+      .error();
+}
+
+// Bodies of another version of the same kind are read in that version before they are refused.
+Error OtherVersion(std::string_view version, const ExpectedKind& expected) {
+  return BadInput(fmt::format("the API version in the data ({}) does not match the expected API "
+                              "version ({})",
+                              version, expected.api_version))
+      .error();
+}
+
+}  // namespace
+
+Status CheckKind(const json::Value& object, const ExpectedKind& expected, std::string_view sent) {
   const std::string_view kind = object["kind"].AsString();
   const std::string_view version = object["apiVersion"].AsString();
   if (kind == expected.kind && version == expected.api_version) return {};
-  const bool list = kind.ends_with("List") &&
-                    api::FindTypeOfKind(version, kind.substr(0, kind.size() - 4)) != nullptr;
-  if (api::FindTypeOfKind(version, kind) == nullptr && !list) {
-    return BadInput(
-        CannotBeHandled(kind, version, expected,
-                        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme "
-                                    "\"pkg/runtime/scheme.go:111\"",
-                                    kind, version)));
+  if (VersionOf(version).empty()) {
+    return BadInput(CannotBeHandled(kind, version, expected,
+                                    fmt::format("Object 'apiVersion' is missing in '{}'", sent)));
   }
-  if (kind == expected.kind) {
-    return BadInput(
-        fmt::format("the API version in the data ({}) does not match the expected API version "
-                    "({})",
-                    version, expected.api_version));
+  if (!IsKnown(version, kind)) {
+    return BadInput(CannotBeHandled(kind, version, expected, NotRegistered(kind, version)));
   }
-  return BadInput(CannotBeHandled(
-      kind, version, expected,
-      fmt::format("converting ({}.{}) to ({}.{}): unknown conversion", VersionOf(version), kind,
-                  InternalPackage(expected.api_version), expected.kind)));
+  if (kind == expected.kind) return std::unexpected(OtherVersion(version, expected));
+  return std::unexpected(UnknownConversion(kind, version, expected));
 }
 
 namespace {
 
 Status ReportStrictErrors(const std::vector<std::string>& errors, FieldValidation mode,
-                          const ExpectedKind& expected, std::vector<std::string>& warnings) {
+                          const json::Value& body, const ExpectedKind& expected,
+                          std::vector<std::string>& warnings) {
   if (errors.empty() || mode == FieldValidation::kIgnore) return {};
   if (mode == FieldValidation::kWarn) {
     warnings.insert(warnings.end(), errors.begin(), errors.end());
     return {};
   }
-  return BadInput(
-      CannotBeHandled(expected.kind, expected.api_version, expected, api::StrictErrorText(errors)));
+  return BadInput(CannotBeHandled(body["kind"].AsString(), body["apiVersion"].AsString(), expected,
+                                  api::StrictErrorText(errors)));
 }
 
 // The YAML reader reports repeated keys itself, by line; JSON's are reported by the decoder.
@@ -206,9 +253,14 @@ std::vector<std::string> TakeYamlDuplicates(std::vector<json::DuplicateKey>& dup
   return texts;
 }
 
-Error DecodeError(Error error, const ExpectedKind& expected) {
-  error.message = CannotBeHandled(expected.kind, expected.api_version, expected, error.message);
+Error DecodeError(Error error, const json::Value& body, const ExpectedKind& expected) {
+  error.message = CannotBeHandled(body["kind"].AsString(), body["apiVersion"].AsString(), expected,
+                                  error.message);
   return error;
+}
+
+std::string_view SentText(const ApiRequest& request) {
+  return IsJson(request.content_type) && request.raw_body ? *request.raw_body : std::string_view();
 }
 
 api::StrictFields StrictnessOf(FieldValidation mode) {
@@ -223,14 +275,30 @@ Result<json::Value> ReadObject(const Kind& kind, ApiRequest& request, Time now,
   const ExpectedKind expected{.api_version = kind.ApiVersion(version),
                               .kind = std::string(kind.info().kind)};
   DRA_ASSIGN(ParsedBody body, ParseBody(request, expected));
-  DRA_TRY(CheckKind(body.object, expected));
+  const std::string_view sent = SentText(request);
   const FieldValidation mode = FieldValidationOf(request.call);
+  const bool as_expected = body.object["kind"].AsString() == expected.kind &&
+                           body.object["apiVersion"].AsString() == expected.api_version;
+  const api::VersionInfo* info = kind.info().FindVersion(version);
+  const api::TypeInfo* type = info == nullptr ? nullptr : info->type;
+  // Built-in kinds are read as what they say they are, before that is held against the request.
+  if (!as_expected && type != nullptr) {
+    type = api::FindTypeOfKind(GroupVersionText(body.object["apiVersion"].AsString()),
+                               body.object["kind"].AsString());
+  }
+  if (!as_expected && type == nullptr) DRA_TRY(CheckKind(body.object, expected, sent));
   std::vector<std::string> strict = TakeYamlDuplicates(body.duplicates);
   Result<api::Decoded> decoded =
-      kind.Decode(body.object, version, StrictnessOf(mode), body.duplicates);
-  if (!decoded) return std::unexpected(DecodeError(std::move(decoded.error()), expected));
+      type != nullptr ? api::Decode(body.object, *type, StrictnessOf(mode), body.duplicates, sent)
+                      : kind.Decode(body.object, version, StrictnessOf(mode), body.duplicates);
+  if (!decoded)
+    return std::unexpected(DecodeError(std::move(decoded.error()), body.object, expected));
+  if (body.object["kind"].AsString() != expected.kind) {
+    DRA_TRY(CheckKind(body.object, expected, sent));
+  }
   strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
-  DRA_TRY(ReportStrictErrors(strict, mode, expected, warnings));
+  DRA_TRY(ReportStrictErrors(strict, mode, body.object, expected, warnings));
+  if (!as_expected) DRA_TRY(CheckKind(body.object, expected, sent));
   request.call.body = std::move(body.object);  // validation looks at what was written
   kind.SetDefaults(version, now, decoded->value);
   return std::move(decoded->value);
@@ -243,17 +311,32 @@ Result<json::Value> ReadOther(const ExpectedKind& expected, ApiRequest& request,
   const std::string_view kind = body.object["kind"].AsString();
   const api::TypeInfo* type = api::FindTypeOfKind(version, kind);
   if (kind != expected.kind || type == nullptr) {
-    DRA_TRY(CheckKind(body.object, expected));
+    DRA_TRY(CheckKind(body.object, expected, SentText(request)));
     type = api::FindTypeOfKind(expected.api_version, expected.kind);
   }
   if (type == nullptr) return std::move(body.object);
   const FieldValidation mode = FieldValidationOf(request.call);
   Result<api::Decoded> decoded =
-      api::Decode(body.object, *type, StrictnessOf(mode), body.duplicates);
-  if (!decoded) return std::unexpected(DecodeError(std::move(decoded.error()), expected));
-  DRA_TRY(ReportStrictErrors(decoded->strict_errors, mode, expected, warnings));
+      api::Decode(body.object, *type, StrictnessOf(mode), body.duplicates, SentText(request));
+  if (!decoded)
+    return std::unexpected(DecodeError(std::move(decoded.error()), body.object, expected));
+  DRA_TRY(ReportStrictErrors(decoded->strict_errors, mode, body.object, expected, warnings));
   return std::move(decoded->value);
 }
+
+namespace {
+
+// What is wrong with a body without saying what it should have been and how it begins.
+Error PlainError(Error error, const ExpectedKind& expected) {
+  const std::string before =
+      fmt::format("the object provided is unrecognized (must be of type {}): ", expected.kind);
+  if (error.message.starts_with(before)) {
+    error.message = error.message.substr(before.size(), error.message.rfind(" (") - before.size());
+  }
+  return error;
+}
+
+}  // namespace
 
 Result<json::Value> ReadDeleteOptionsBody(ApiRequest& request) {
   const bool has_body =
@@ -262,23 +345,18 @@ Result<json::Value> ReadDeleteOptionsBody(ApiRequest& request) {
       request.delete_options.IsObject() ? request.delete_options : json::Value::Object();
   if (has_body) {
     const ExpectedKind expected{.api_version = "v1", .kind = "DeleteOptions"};
-    DRA_ASSIGN(ParsedBody body, ParseBody(request, expected));
+    Result<ParsedBody> parsed = ParseBody(request, expected);
+    if (!parsed) return std::unexpected(PlainError(std::move(parsed.error()), expected));
+    const ParsedBody& body = *parsed;
     const std::string_view kind = body.object["kind"].AsString();
-    const std::string_view version = body.object["apiVersion"].AsString();
     if (kind != "DeleteOptions") {
-      if (api::FindTypeOfKind(version, kind) != nullptr) {
-        return BadInput("decoded object cannot be converted to DeleteOptions");
-      }
-      return BadInput(
-          fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme "
-                      "\"pkg/runtime/scheme.go:111\"",
-                      kind, version));
+      return BadInput(NotRegistered(kind, body.object["apiVersion"].AsString()));
     }
     const api::TypeInfo* type = api::FindTypeOfKind("v1", "DeleteOptions");
     if (type != nullptr) {
       DRA_ASSIGN(options, api::Canonical(body.object, *type));
     } else {
-      options = std::move(body.object);
+      options = body.object;
     }
   } else if (request.call.dry_run) {
     options.Set("dryRun", json::Value::Array({"All"}));
@@ -292,7 +370,14 @@ namespace {
 Result<ParsedBody> ParseApplyPatch(std::string_view body) {
   ParsedBody parsed;
   Result<json::Value> value = json::ReadYamlValue(body, {.duplicates = &parsed.duplicates});
-  if (!value) return BadInput("error encoding patch: " + value.error().message);
+  if (!value) {
+    // JSON goes as it is to the decoder; YAML is turned to JSON before.
+    const bool json = body.find_first_not_of(" \t\r\n") != std::string_view::npos &&
+                      body[body.find_first_not_of(" \t\r\n")] == '{';
+    return BadInput((json ? "error decoding patch: error converting YAML to JSON: "
+                          : "error encoding patch: ") +
+                    value.error().message);
+  }
   if (!value->IsObject() && !value->IsNull()) {
     return BadInput(fmt::format(
         "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot "
@@ -313,7 +398,7 @@ Result<ParsedBody> ParsePatch(ApiRequest& request) {
   }
   if (request.call.patch == client::PatchType::kApply) return ParseApplyPatch(*request.raw_body);
   Result<json::Value> value = json::Read(*request.raw_body, {.duplicates = &parsed.duplicates});
-  if (!value) return BadInput("invalid JSON patch");
+  if (!value) return BadInput(kNoJsonPatch);
   DRA_TRY(CheckDepth(*value));
   parsed.object = std::move(*value);
   switch (request.call.patch) {

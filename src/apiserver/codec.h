@@ -18,6 +18,9 @@ enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
 // Named limit: upstream shows this much of a body it cannot make out.
 inline constexpr std::size_t kBodySummaryBytes = 30;
 
+// Whether bodies of that content type are JSON, which is also what no type means.
+[[nodiscard]] bool IsJson(std::string_view content_type);
+
 // What a body must be: a resource's own kind, or that of a subresource (Scale, Eviction, Binding).
 struct ExpectedKind {
   std::string api_version;
@@ -50,12 +53,15 @@ struct ParsedBody {
 // DeleteOptions of the body, or of the query when there is none. ERRORS: kBadRequest, kInvalid.
 [[nodiscard]] Result<json::Value> ReadDeleteOptionsBody(ApiRequest& request);
 
+// Of patches that are no JSON.
+inline constexpr char kNoJsonPatch[] = "invalid JSON patch";
 // The patch of a PATCH request as a value.
 // ERRORS: kBadRequest with upstream's text.
 [[nodiscard]] Result<ParsedBody> ParsePatch(ApiRequest& request);
 
 // "DeviceClass" in "v1" cannot be handled as …: the error of a body of the wrong kind; `schema`
-// says whether the kind exists at all.
-[[nodiscard]] Status CheckKind(const json::Value& object, const ExpectedKind& expected);
+// says whether the kind exists at all; `sent` is its text.
+[[nodiscard]] Status CheckKind(const json::Value& object, const ExpectedKind& expected,
+                               std::string_view sent);
 
 }  // namespace drachma::apiserver

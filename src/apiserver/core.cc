@@ -252,6 +252,9 @@ validation::Context Core::ContextOf(const ApiRequest& request, std::string verb,
   const bool whole_object =
       request.call.verb == client::Verb::kCreate || request.call.verb == client::Verb::kUpdate;
   if (whole_object) context.sent = request.call.body;
+  if (whole_object && IsJson(request.content_type) && request.raw_body) {
+    context.sent_text = *request.raw_body;
+  }
   context.enabled = [this](std::string_view gate) { return GateOn(gate); };
   context.lookup_namespace = [this](std::string_view ns) -> Result<json::Value> {
     const store::RecordPtr record = store_.Get(fmt::format("/registry/namespaces/{}", ns));

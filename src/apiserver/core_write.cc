@@ -30,15 +30,22 @@ void Refuse(WriteJob& job, Error error) {
   job.done(std::unexpected(std::move(error)));
 }
 
+WriteJobPtr JobFor(const ApiRequest& request, Done done) {
+  auto job = std::make_shared<WriteJob>();
+  job->request.error_warnings = request.error_warnings;
+  job->done = std::move(done);
+  return job;
+}
+
 }  // namespace
 
 void Core::Create(ApiRequest request, const KindPtr& kind, Done done) {
-  auto job = std::make_shared<WriteJob>();
+  const WriteJobPtr job = JobFor(request, std::move(done));
   Result<json::Value> object = ReadObject(*kind, request, Now(), job->warnings);
-  if (!object) return done(std::unexpected(std::move(object.error())));
+  if (!object) return Refuse(*job, std::move(object.error()));
   WipeSystemFields(*object);
   if (Status matched = MatchNamespace(*kind, request.call.ns, *object); !matched) {
-    return done(std::unexpected(std::move(matched.error())));
+    return Refuse(*job, std::move(matched.error()));
   }
   DedupOwnerReferences(*object, job->warnings);
   job->kind = kind;
@@ -49,19 +56,18 @@ void Core::Create(ApiRequest request, const KindPtr& kind, Done done) {
   job->present = WriteJob::Present::kFail;
   job->transform = CreateTransform(*kind, request, std::move(*object), Now());
   job->request = std::move(request);
-  job->done = std::move(done);
-  Run(std::move(job));
+  Run(job);
 }
 
 void Core::Update(ApiRequest request, const KindPtr& kind, Done done) {
-  auto job = std::make_shared<WriteJob>();
+  const WriteJobPtr job = JobFor(request, std::move(done));
   Result<json::Value> object = ReadObject(*kind, request, Now(), job->warnings);
-  if (!object) return done(std::unexpected(std::move(object.error())));
+  if (!object) return Refuse(*job, std::move(object.error()));
   if (Status matched = MatchNamespace(*kind, request.call.ns, *object); !matched) {
-    return done(std::unexpected(std::move(matched.error())));
+    return Refuse(*job, std::move(matched.error()));
   }
   if (Status named = CheckName(*object, request.call.name); !named) {
-    return done(std::unexpected(std::move(named.error())));
+    return Refuse(*job, std::move(named.error()));
   }
   DedupOwnerReferences(*object, job->warnings);
   job->kind = kind;
@@ -74,16 +80,16 @@ void Core::Update(ApiRequest request, const KindPtr& kind, Done done) {
   }
   job->transform = UpdateTransform(*kind, request, std::move(*object), Now());
   job->request = std::move(request);
-  job->done = std::move(done);
-  Run(std::move(job));
+  Run(job);
 }
 
 void Core::Patch(ApiRequest request, const KindPtr& kind, Done done) {
   auto job = std::make_shared<WriteJob>();
   Result<ParsedBody> patch = ParsePatch(request);
   if (!patch) {
-    // The patch is looked at when the object is there.
+    // What is no JSON at all is refused at once, all else when the object is there.
     const bool missing = request.call.patch != client::PatchType::kApply &&
+                         patch.error().message != kNoJsonPatch &&
                          store_.Head(kind->KeyOf(request.call.ns, request.call.name)) == nullptr;
     if (!missing) return done(std::unexpected(std::move(patch.error())));
     return done(std::unexpected(NotFoundError(kind->group(), kind->plural(), request.call.name)));
@@ -265,8 +271,8 @@ void Core::Checked(const WriteJobPtr& job) {
     // What is no number is no version either, and not looked at (etcd3's store.Create).
     const std::string version(object["metadata"]["resourceVersion"].AsString());
     if (ParseResourceVersion(version).value_or(0) != 0) {
-      return job->done(
-          Fail(Code::kUnknown, "resourceVersion should not be set on objects to be created"));
+      return Refuse(*job, {.code = Code::kUnknown,
+                           .message = "resourceVersion should not be set on objects to be created"});
     }
   }
   const std::string key = job->kind->KeyOf(job->ns, job->name);

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "apiserver/go_print.h"
 #include "apiserver/merge_internal.h"
-#include "json/json.h"
 
 namespace drachma::apiserver {
 
@@ -40,7 +40,7 @@ class ShapeChecker {
 
   void Members(const json::Value& value, const Shape& shape, const std::string& path) {
     if (!value.IsObject()) {
-      Fail(path, fmt::format("expected map, got &{{{}}}", json::Write(value)));
+      Fail(path, fmt::format("expected map, got &{{{}}}", GoText(value)));
       return;
     }
     for (const json::Member& member : value.Members()) {
@@ -56,7 +56,7 @@ class ShapeChecker {
 
   void Items(const json::Value& value, const Shape& shape, const std::string& path) {
     if (!value.IsArray()) {
-      Fail(path, fmt::format("expected list, got &{{{}}}", json::Write(value)));
+      Fail(path, fmt::format("expected list, got &{{{}}}", GoText(value)));
       return;
     }
     std::unordered_set<std::string> seen;
@@ -77,7 +77,7 @@ class ShapeChecker {
 
   void PlainItems(const json::Value& value, const Shape& shape, const std::string& path) {
     if (!value.IsArray()) {
-      Fail(path, fmt::format("expected list, got &{{{}}}", json::Write(value)));
+      Fail(path, fmt::format("expected list, got &{{{}}}", GoText(value)));
       return;
     }
     const Shape item_shape = shape.Item();
@@ -93,7 +93,7 @@ class ShapeChecker {
       case Shape::Scalar::kString:
         if (!value.IsString()) {
           Fail(path, fmt::format("expected string, got &value.valueUnstructured{{Value:{}}}",
-                                 json::Write(value)));
+                                 GoSyntax(value)));
         }
         return;
       case Shape::Scalar::kNumber:
@@ -107,7 +107,7 @@ class ShapeChecker {
         return;
       case Shape::Scalar::kBool:
         if (!value.IsBool()) {
-          Fail(path, fmt::format("expected boolean, got &{{{}}}", json::Write(value)));
+          Fail(path, fmt::format("expected boolean, got &{{{}}}", GoText(value)));
         }
         return;
     }

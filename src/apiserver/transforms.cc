@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/unstructured.h"
+#include "apiserver/go_print.h"
 #include "apiserver/managed_fields.h"
+#include "apiserver/patch_text.h"
 #include "apiserver/status.h"
 #include "json/json.h"
 #include "validation/field_error.h"
@@ -120,9 +123,9 @@ namespace {
 // Named limit of JSON patches (upstream's maxJSONPatchOperations).
 constexpr std::size_t kPatchOperationsMax = 10'000;
 
-Error InvalidPatch(const json::Value& patched, const std::string& why) {
+Error InvalidPatch(const std::string& shown, const std::string& why) {
   return validation::InvalidObject(
-      "", "", "", {validation::Invalid("patch", validation::ShownText(json::Write(patched)), why)});
+      "", "", "", {validation::Invalid("patch", validation::ShownText(shown), why)});
 }
 
 // The error of an operation that does not apply: clients get no details.
@@ -177,30 +180,69 @@ Result<json::Value> PatchedJson(const Writer& writer, const json::Value& version
   }
 }
 
-// Decodes what a patch made; `strict` holds what is wrong with the patch's own text.
-Result<json::Value> DecodePatched(const Writer& writer, json::Value patched,
-                                  std::vector<std::string> strict, Time now,
-                                  std::vector<std::string>& warnings) {
+// What the error of a patch that makes no object shows of it.
+std::string ShownPatch(const Writer& writer, const json::Value& versioned, const ParsedBody& patch,
+                       const json::Value& patched) {
+  if (writer.patch_type == client::PatchType::kStrategicMerge) return GoText(patch.object);
+  if (writer.patch_type == client::PatchType::kJson) return OperatedText(patched, patch.object);
+  return MergedText(versioned, patch.object);
+}
+
+// An object as Go writes it: the stored one with its members in the order of the struct.
+Result<json::Value> InOrder(const Writer& writer, json::Value object) {
+  const api::VersionInfo* info = writer.kind->info().FindVersion(writer.version);
+  if (info == nullptr || info->type == nullptr) return object;
+  return api::Canonical(object, *info->type);
+}
+
+Result<api::Decoded> DecodePatched(const Writer& writer, json::Value& patched) {
   const std::string_view kind = writer.kind->info().kind;
+  const auto strict = writer.validation == FieldValidation::kIgnore ? api::StrictFields::kIgnore
+                                                                    : api::StrictFields::kReport;
+  const api::VersionInfo* info = writer.kind->info().FindVersion(writer.version);
+  if (writer.patch_type == client::PatchType::kStrategicMerge && info != nullptr &&
+      info->type != nullptr) {
+    // The map becomes the struct as it is; what it says of its type means nothing.
+    DRA_ASSIGN(api::Decoded decoded, api::FromUnstructured(patched, *info->type, strict));
+    decoded.value.Set("kind", kind);
+    decoded.value.Set("apiVersion", writer.api_version);
+    return decoded;
+  }
   if (!patched.IsObject()) patched = json::Value::Object();
   if (patched["kind"].AsString().empty()) patched.Set("kind", kind);
   if (patched["apiVersion"].AsString().empty()) patched.Set("apiVersion", writer.api_version);
   if (patched["kind"].AsString() != kind ||
       patched["apiVersion"].AsString() != writer.api_version) {
-    return std::unexpected(InvalidPatch(
-        patched, fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme "
-                             "\"pkg/runtime/scheme.go:111\"",
-                             patched["kind"].AsString(), patched["apiVersion"].AsString())));
+    return BadInput(fmt::format(
+        "no kind {} is registered for version \"{}\" in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        validation::ShownText(patched["kind"].AsString()), patched["apiVersion"].AsString()));
   }
-  Result<api::Decoded> decoded = writer.kind->Decode(patched, writer.version,
-                                                     writer.validation == FieldValidation::kIgnore
-                                                         ? api::StrictFields::kIgnore
-                                                         : api::StrictFields::kReport,
-                                                     {});
-  if (!decoded) return std::unexpected(InvalidPatch(patched, decoded.error().message));
-  strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
-  if (!strict.empty() && writer.validation == FieldValidation::kStrict) {
-    return std::unexpected(InvalidPatch(patched, api::StrictErrorText(strict)));
+  return writer.kind->Decode(patched, writer.version, strict, {});
+}
+
+// The object that a patch makes of `versioned`.
+Result<json::Value> Patched(const Writer& writer, const json::Value& versioned,
+                            const ParsedBody& patch, Time now, std::vector<std::string>& warnings) {
+  std::vector<std::string> strict;
+  if (writer.validation != FieldValidation::kIgnore) strict = PatchStrictErrors(writer, patch);
+  DRA_ASSIGN(json::Value patched, PatchedJson(writer, versioned, patch));
+  DRA_TRY(CheckDepth(patched));
+  json::Value read = patched;
+  Result<api::Decoded> decoded = DecodePatched(writer, read);
+  std::string problem = decoded ? std::string() : decoded.error().message;
+  if (decoded) {
+    strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
+    if (!strict.empty() && writer.validation == FieldValidation::kStrict) {
+      problem = api::StrictErrorText(strict);
+    }
+  }
+  if (!problem.empty()) {
+    DRA_ASSIGN(const json::Value ordered, InOrder(writer, versioned));
+    if (writer.patch_type == client::PatchType::kJson) {
+      DRA_ASSIGN(patched, PatchedJson(writer, ordered, patch));
+    }
+    return std::unexpected(InvalidPatch(ShownPatch(writer, ordered, patch, patched), problem));
   }
   if (writer.validation == FieldValidation::kWarn) {
     warnings.insert(warnings.end(), strict.begin(), strict.end());
@@ -209,15 +251,36 @@ Result<json::Value> DecodePatched(const Writer& writer, json::Value patched,
   return std::move(decoded->value);
 }
 
+std::string TypeText(std::string_view api_version, std::string_view kind) {
+  if (std::ranges::count(api_version, '/') > 1) return "/, Kind=";
+  return fmt::format("{}{}, Kind={}", api_version.contains('/') ? "" : "/", api_version, kind);
+}
+
+// The result of an apply as the struct of its kind.
+Result<api::Decoded> DecodeApplied(const Writer& writer, const json::Value& applied,
+                                   const json::Value& config) {
+  const api::VersionInfo* info = writer.kind->info().FindVersion(writer.version);
+  Result<api::Decoded> result =
+      info != nullptr && info->type != nullptr
+          ? api::FromUnstructured(applied, *info->type)
+          : writer.kind->Decode(applied, writer.version, api::StrictFields::kIgnore, {});
+  if (result) return result;
+  const std::string shown = TypeText(writer.api_version, writer.kind->info().kind);
+  return Fail(
+      Code::kUnknown,
+      fmt::format("failed to convert new object ({}/{}; {}) to proper version: unable "
+                  "to convert unstructured object to {}: {}",
+                  config["metadata"]["namespace"].AsString(), config["metadata"]["name"].AsString(),
+                  shown, shown, result.error().message));
+}
+
 Result<json::Value> ApplyPatch(const Writer& writer, const json::Value& existing,
                                const ParsedBody& patch, Time now) {
   const json::Value& config = patch.object;
   const std::string_view kind = config["kind"].AsString();
   const std::string_view version = config["apiVersion"].AsString();
   if (kind != writer.kind->info().kind || version != writer.api_version) {
-    const bool core = version.find('/') == std::string_view::npos;
-    return BadInput(
-        fmt::format("invalid object type: {}{}, Kind={}", core ? "/" : "", version, kind));
+    return BadInput("invalid object type: " + TypeText(version, kind));
   }
   json::Value live = json::Value::Object(
       {{"kind", kind}, {"apiVersion", version}, {"metadata", json::Value::Object()}});
@@ -227,19 +290,7 @@ Result<json::Value> ApplyPatch(const Writer& writer, const json::Value& existing
   FieldWrite write = writer.field_write;
   write.time = FormatTime(now);
   DRA_ASSIGN(Applied applied, Apply(live, config, write, writer.force, writer.kind->versions()));
-  Result<api::Decoded> result =
-      writer.kind->Decode(applied.object, writer.version, api::StrictFields::kIgnore, {});
-  if (!result) {
-    const std::string shown =
-        fmt::format("{}{}, Kind={}", version.contains('/') ? "" : "/", version, kind);
-    return Fail(
-        Code::kUnknown,
-        fmt::format("failed to convert new object ({}/{}; {}) to proper version: unable "
-                    "to convert unstructured object to {}: {}",
-                    config["metadata"]["namespace"].AsString(),
-                    config["metadata"]["name"].AsString(), shown, shown, result.error().message));
-  }
-  api::Decoded& decoded = *result;
+  DRA_ASSIGN(api::Decoded decoded, DecodeApplied(writer, applied.object, config));
   writer.kind->SetDefaults(writer.version, now, decoded.value);
   SetManagedFields(decoded.value, std::move(applied.managed_fields));
   if (!existing.IsObject() && !decoded.value["metadata"]["uid"].AsString().empty()) {
@@ -263,12 +314,7 @@ Transform PatchTransform(const Kind& kind, const ApiRequest& request, ParsedBody
       DRA_ASSIGN(object, ApplyPatch(writer, existing, patch, now()));
     } else {
       DRA_ASSIGN(const json::Value versioned, writer.kind->Convert(existing, writer.api_version));
-      std::vector<std::string> strict;
-      if (writer.validation != FieldValidation::kIgnore) strict = PatchStrictErrors(writer, patch);
-      DRA_ASSIGN(json::Value patched, PatchedJson(writer, versioned, patch));
-      DRA_TRY(CheckDepth(patched));
-      DRA_ASSIGN(object,
-                 DecodePatched(writer, std::move(patched), std::move(strict), now(), warnings));
+      DRA_ASSIGN(object, Patched(writer, versioned, patch, now(), warnings));
       DRA_TRY(Follow(writer, existing, object));
     }
     DRA_TRY(MatchNamespace(*writer.kind, writer.ns, object));

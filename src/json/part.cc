@@ -1,5 +1,7 @@
 #include "json/part.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "json/json.h"
@@ -67,7 +69,64 @@ const char* FindMember(const char* at, const char* end, std::string_view name) {
   return nullptr;
 }
 
+const char* SkipSpace(const char* at, const char* end) {
+  while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) ++at;
+  return at;
+}
+
+// Where the value of the last member `name` begins, of the object of any layout that begins at
+// `at`; null when there is none.
+const char* FindSentMember(const char* at, const char* end, std::string_view name) {
+  if (at == end || *at != '{') return nullptr;
+  const char* found = nullptr;
+  for (at = SkipSpace(at + 1, end); at < end && *at == '"';) {
+    const char* const key = at + 1;
+    at = SkipString(at, end);
+    const std::string_view text(key, at - key - 1);
+    at = SkipSpace(at, end);
+    if (at == end) return nullptr;
+    at = SkipSpace(at + 1, end);  // the colon
+    if (text == name) found = at;
+    at = SkipSpace(SkipValue(at, end), end);
+    if (at < end && *at == ',') at = SkipSpace(at + 1, end);
+  }
+  return found;
+}
+
+const char* FindSentItem(const char* at, const char* end, std::size_t index) {
+  if (at == end || *at != '[') return nullptr;
+  at = SkipSpace(at + 1, end);
+  for (; index > 0; --index) {
+    at = SkipSpace(SkipValue(at, end), end);
+    if (at == end || *at != ',') return nullptr;
+    at = SkipSpace(at + 1, end);
+  }
+  return at < end && *at != ']' ? at : nullptr;
+}
+
 }  // namespace
+
+std::string_view SentText(std::string_view text, std::string_view path) {
+  const char* const end = text.data() + text.size();
+  const char* at = SkipSpace(text.data(), end);
+  while (!path.empty()) {
+    if (path.front() == '[') {
+      std::size_t index = 0;
+      const auto parsed = std::from_chars(path.data() + 1, path.data() + path.size(), index);
+      path.remove_prefix(std::min<std::size_t>(parsed.ptr - path.data() + 1, path.size()));
+      at = FindSentItem(at, end, index);
+    } else {
+      if (path.front() == '.') path.remove_prefix(1);
+      const std::size_t name = std::min(path.find_first_of(".["), path.size());
+      at = FindSentMember(at, end, path.substr(0, name));
+      path.remove_prefix(name);
+    }
+    if (at == nullptr) return {};
+  }
+  std::string_view found(at, static_cast<std::size_t>(SkipValue(at, end) - at));
+  found.remove_suffix(found.size() - std::min(found.find_last_not_of(" \t\r\n") + 1, found.size()));
+  return found;
+}
 
 std::string_view FindText(std::string_view text, std::string_view path) {
   const char* at = text.data();

@@ -14,6 +14,12 @@ namespace drachma::json {
 // are not found.
 [[nodiscard]] std::string_view FindText(std::string_view text, std::string_view path);
 
+// The text of the value at "spec.devices.config[0].opaque" in a valid JSON document of any layout,
+// as somebody sent it: numbers with all their digits, objects with their spaces. Empty when there
+// is none. Of a name that an object has twice the last counts. Names with dots, brackets or escapes
+// are not found.
+[[nodiscard]] std::string_view SentText(std::string_view text, std::string_view path);
+
 // The object in `text` with nothing but the values at these paths: what a selector looks at in
 // thousands of texts. REQUIRES: as FindText(); no path leads into another's value.
 [[nodiscard]] Value ReadPart(std::string_view text, std::span<const std::string> paths);

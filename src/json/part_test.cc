@@ -35,6 +35,22 @@ TEST(FindText, FindsNothingWhereThereIsNothing) {
   EXPECT_EQ(FindText("[1]", "a"), "");
 }
 
+TEST(SentText, KeepsDigitsAndSpacesOfAnyLayout) {
+  constexpr char kText[] =
+      R"( { "a" : [ 1 , {"b": 1e1 , "b" :9223372036854775808 } ], "c": {"d" : [ ] } } )";
+  EXPECT_EQ(SentText(kText, "a[1].b"), "9223372036854775808");
+  EXPECT_EQ(SentText(kText, "c"), R"({"d" : [ ] })");
+  EXPECT_EQ(SentText(kText, "a[0]"), "1");
+}
+
+TEST(SentText, FindsNothingWhereThereIsNothing) {
+  EXPECT_EQ(SentText(R"({"a": [1]})", "a[1]"), "");
+  EXPECT_EQ(SentText(R"({"a": []})", "a[0]"), "");
+  EXPECT_EQ(SentText(R"({"a": 1})", "a.b"), "");
+  EXPECT_EQ(SentText(R"({"a": 1})", "b"), "");
+  EXPECT_EQ(SentText("", "b"), "");
+}
+
 TEST(ReadPart, HasOnlyWhatWasAskedFor) {
   const std::vector<std::string> paths = {"metadata.labels", "spec.nodeName", "status.phase"};
   EXPECT_EQ(Write(ReadPart(kText, paths)),

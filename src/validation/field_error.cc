@@ -126,7 +126,8 @@ FieldError Make(ErrorType type, std::string path, std::string shown, std::string
           .detail = std::move(detail)};
 }
 
-// Go's encoding/json writes these as escapes so that JSON can stand in HTML.
+}  // namespace
+
 std::string EscapeHtml(const std::string& json) {
   std::string out;
   out.reserve(json.size());
@@ -143,8 +144,6 @@ std::string EscapeHtml(const std::string& json) {
   }
   return out;
 }
-
-}  // namespace
 
 const char* ReasonOf(ErrorType type) { return NamesOf(type).reason; }
 

@@ -57,6 +57,8 @@ using ErrorList = std::vector<FieldError>;
 // A value as an error shows it: strings quoted as Go's %q, structures as compact JSON.
 [[nodiscard]] std::string Shown(const json::Value& value);
 [[nodiscard]] std::string ShownText(std::string_view text);
+// JSON text as Go writes it, who escapes what would mean something in HTML.
+[[nodiscard]] std::string EscapeHtml(const std::string& json);
 // A text whose Go type is a named string (an enum, a UID): printed as JSON instead.
 [[nodiscard]] std::string ShownNamed(std::string_view text);
 [[nodiscard]] std::string ShownInt(std::int64_t number);

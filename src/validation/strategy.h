@@ -52,6 +52,8 @@ struct Context {
   // The object of a create or update as the client wrote it, before decoding: the few rules that
   // tell an empty list from none look here. Null when there is none (patches, files).
   json::Value sent;
+  // The JSON text of that body; "" for other forms. Limits in bytes count its spaces, too.
+  std::string_view sent_text;
 
   // Whether a feature gate is on. Unset: every gate is off.
   std::function<bool(std::string_view gate)> enabled;

@@ -1,5 +1,5 @@
 """Which families there are and how often each is drawn."""
-from . import apply_cases, cases, cel_cases, custom_cases, read_cases
+from . import apply_cases, cases, cel_cases, custom_cases, read_cases, sibling_cases
 from .objects import dra_kinds, other_kinds
 
 DRA, OTHERS = dra_kinds(), other_kinds()
@@ -11,7 +11,7 @@ FAMILIES = [
     (10, cases.random_status, DRA), (4, cases.random_status, OTHERS), (12, cases.random_update, DRA), (6, cases.random_update, OTHERS),
     (4, cases.random_duplicate, DRA), (2, cases.random_duplicate, OTHERS), (8, cases.random_metadata, EVERY), (8, cases.random_request, EVERY),
     (4, cases.random_delete, EVERY), (6, apply_cases.random_apply, DRA), (4, apply_cases.random_apply, OTHERS), (5, read_cases.random_read, EVERY),
-    (8, cel_cases.random_selector, DRA), (0.5, custom_cases.random_custom, EVERY), (3, custom_cases.random_definition, EVERY),
+    (40, sibling_cases.random_sibling, DRA), (8, cel_cases.random_selector, DRA), (0.5, custom_cases.random_custom, EVERY), (3, custom_cases.random_definition, EVERY),
 ]
 
 
