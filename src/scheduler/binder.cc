@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "client/objects.h"
 #include "client/status_error.h"
 #include "scheduler/binding_conditions.h"
+#include "scheduler/groups.h"
+#include "scheduler/reservation.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -20,14 +23,13 @@ constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protectio
 // Attempts at a write that meets a newer revision (client-go's retry.DefaultRetry).
 constexpr int kConflictsMax = 5;
 
-// The claim's status with the pod as one more consumer, and the allocation when it is new.
-Value StatusWith(const state::ClaimView& claim, const state::PodView& pod,
+// The claim's status with one more consumer, and the allocation when it is new.
+Value StatusWith(const state::ClaimView& claim, const Value& consumer,
                  const std::optional<api::AllocationResult>& allocation, const std::string& now) {
   Value status = claim.object["status"];
   if (allocation) status.Set("allocation", allocation->ToJson());
-  if (!claim.IsReservedFor(pod.uid)) {
-    status.Edit("reservedFor")
-        .Append(Value::Object({{"resource", "pods"}, {"name", pod.name}, {"uid", pod.uid}}));
+  if (!claim.IsReservedFor(consumer["uid"].AsString())) {
+    status.Edit("reservedFor").Append(consumer);
   }
   const api::AllocationResult* devices =
       allocation ? &*allocation : (claim.claim.allocation ? &*claim.claim.allocation : nullptr);
@@ -38,6 +40,13 @@ Value StatusWith(const state::ClaimView& claim, const state::PodView& pod,
   return status;
 }
 
+bool SameDevices(const api::AllocationResult& a, const api::AllocationResult& b) {
+  return std::ranges::equal(a.results, b.results, [](const auto& x, const auto& y) {
+    return std::tie(x.request, x.driver, x.pool, x.device, x.share_id) ==
+           std::tie(y.request, y.driver, y.pool, y.device, y.share_id);
+  });
+}
+
 }  // namespace
 
 // One claim of a pod that is being bound.
@@ -46,6 +55,7 @@ struct Binder::ClaimWork {
   std::optional<api::AllocationResult> allocation;  // to be written
   int conflicts = 0;
   bool settled = false;
+  bool wrote_allocation = false;
 };
 
 struct Binder::Binding {
@@ -57,12 +67,17 @@ struct Binder::Binding {
   Status status;  // the first error
   bool awaiting = false;
   bool told_pending = false;
+  bool met_gang = false;  // it is no longer under way in its gang
   TimerId timer = 0;
 };
 
 Binder::Binder(client::Client& client, state::ClusterState& state, client::EventRecorder& recorder,
                const Options& options)
-    : client_(client), state_(state), recorder_(recorder), options_(options) {}
+    : client_(client),
+      state_(state),
+      recorder_(recorder),
+      options_(options),
+      gates_(GroupGatesOf(options)) {}
 
 Binder::~Binder() {
   for (const auto& [uid, binding] : active_) client_.executor().Cancel(binding->timer);
@@ -105,8 +120,9 @@ void Binder::CreateExtendedClaim(const BindingPtr& binding) {
          }
          const api::AllocationResult& allocation = binding->job.placed.extended->allocation;
          binding->extended = state_.claims.AssumeCreated(*created);
-         state_.claims.BeginFlight(*binding->extended, allocation);
-         state_.claims.EndFlight(ProvisionalUid(*binding->job.pod));
+         const std::string& holder = binding->job.pod->uid;
+         state_.claims.BeginFlight(*binding->extended, allocation, holder);
+         state_.claims.EndFlight(ProvisionalUid(*binding->job.pod), holder);
          binding->claims.push_back({.claim = binding->extended, .allocation = allocation});
          StepClaims(binding);
        });
@@ -137,7 +153,7 @@ void Binder::TellExtendedClaim(const BindingPtr& binding) {
 void Binder::StepClaims(const BindingPtr& binding) {
   binding->unsettled = binding->claims.size();
   if (binding->claims.empty()) {
-    BindPod(binding);
+    AwaitGang(binding);
     return;
   }
   for (ClaimWork& work : binding->claims) StepClaim(binding, work);
@@ -153,7 +169,10 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
            Fail(Code::kConflict, fmt::format("claim {} got deleted in the meantime", claim.key())));
     return;
   }
-  if (work.allocation) {
+  // Another member of the group may have written the allocation that they share.
+  const bool shared = work.allocation && claim.allocated() &&
+                      SameDevices(*claim.claim.allocation, *work.allocation);
+  if (work.allocation && !shared) {
     if (claim.allocated()) {
       Settle(binding, work,
              Fail(Code::kConflict,
@@ -171,13 +190,15 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
            Fail(Code::kConflict,
                 fmt::format("claim {} lost its allocation in the meantime", claim.key())));
     return;
-  } else if (claim.IsReservedFor(pod.uid)) {
+  } else if (IsReserved(claim, pod)) {
     Settle(binding, work, {});
     return;
   }
+  const Value consumer = ConsumerReference(pod, ReservingGroup(state_, claim, pod, gates_));
+  work.wrote_allocation = work.wrote_allocation || (work.allocation && !shared);
   Value object = claim.object;
-  object.Set("status",
-             StatusWith(claim, pod, work.allocation, FormatTime(client_.executor().clock().Now())));
+  object.Set("status", StatusWith(claim, consumer, shared ? std::nullopt : work.allocation,
+                                  FormatTime(client_.executor().clock().Now())));
   WriteClaim(binding, work, std::move(object), "status");
 }
 
@@ -230,7 +251,7 @@ void Binder::Settle(const BindingPtr& binding, ClaimWork& work, Status status) {
   if (--binding->unsettled > 0) return;
   // What was written counts as written from here on.
   for (const ClaimWork& claim : binding->claims) {
-    if (claim.allocation) state_.claims.EndFlight(claim.claim->uid);
+    if (claim.allocation) state_.claims.EndFlight(claim.claim->uid, binding->job.pod->uid);
   }
   if (!binding->status) {
     Finish(binding, std::exchange(binding->status, {}));
@@ -268,7 +289,7 @@ void Binder::AwaitDevices(const BindingPtr& binding) {
     }
   }
   if (deadline == Time::max()) {
-    BindPod(binding);
+    AwaitGang(binding);
     return;
   }
   if (!std::exchange(binding->told_pending, true)) {
@@ -297,6 +318,35 @@ void Binder::ClaimChanged(const std::string& key) {
   for (const BindingPtr& binding : concerned) AwaitDevices(binding);
 }
 
+// A member waits until enough of its gang have come so far; each of them comes here or fails, since
+// calls end and devices have a time-out.
+void Binder::AwaitGang(const BindingPtr& binding) {
+  const std::shared_ptr<Gang>& gang = binding->job.gang;
+  if (!gang) {
+    BindPod(binding);
+    return;
+  }
+  binding->met_gang = true;
+  gang->ready.push_back(binding);
+  --gang->under_way;
+  Decide(gang);
+}
+
+void Binder::Decide(const std::shared_ptr<Gang>& gang) {
+  const bool enough = gang->ready.size() >= gang->needed;
+  if (!enough && gang->ready.size() + gang->under_way >= gang->needed) return;
+  const std::vector<BindingPtr> ready = std::exchange(gang->ready, {});
+  if (enough) {
+    gang->needed = 0;  // who comes later goes on at once
+    for (const BindingPtr& binding : ready) BindPod(binding);
+    return;
+  }
+  for (const BindingPtr& binding : ready) {
+    Finish(binding, Fail(Code::kConflict, fmt::format("pod group {} cannot be bound: {}",
+                                                      gang->group, gang->fault)));
+  }
+}
+
 void Binder::BindPod(const BindingPtr& binding) {
   const state::PodView& pod = *binding->job.pod;
   Value body = Value::Object(
@@ -320,44 +370,80 @@ void Binder::BindPod(const BindingPtr& binding) {
   });
 }
 
+bool Binder::IsReserved(const state::ClaimView& claim, const state::PodView& pod) const {
+  const state::GroupPtr group = ReservingGroup(state_, claim, pod, gates_);
+  return claim.IsReservedFor(group ? group->uid : pod.uid);
+}
+
 void Binder::Finish(const BindingPtr& binding, Status status) {
   if (!status) Unreserve(*binding);
   active_.erase(binding->job.pod->uid);
+  const std::shared_ptr<Gang> gang = binding->job.gang;
+  // The fault of one that was on its way may be the end of those that wait.
+  const bool counts = gang && !binding->met_gang && !status;
+  if (counts) {
+    binding->met_gang = true;
+    --gang->under_way;
+    if (gang->fault.empty()) {
+      gang->fault = fmt::format("pod {}: {}", binding->job.pod->key(), status.error().message);
+    }
+  }
   binding->done(std::move(status));
+  if (counts) Decide(gang);
 }
 
 void Binder::Unreserve(Binding& binding) {
   const state::PodView& pod = *binding.job.pod;
-  state_.claims.EndFlight(ProvisionalUid(pod));
-  for (const ClaimDecision& decision : binding.job.placed.allocations) {
-    state_.claims.EndFlight(decision.claim->uid);
-    state_.DevicesChanged(decision.allocation);
-  }
-  if (binding.job.placed.extended) state_.DevicesChanged(binding.job.placed.extended->allocation);
-  state_.nodes.RemovePod(pod.uid);
+  scheduler::Unreserve(state_, pod, binding.job.placed);
   for (const ClaimWork& work : binding.claims) {
-    if (work.claim == binding.extended || !work.claim->IsReservedFor(pod.uid)) continue;
-    Value consumer = Value::Object({{"$patch", "delete"}, {"uid", pod.uid}});
-    CleanUp(client::PatchRequest(
-        client::resources::kResourceClaims, work.claim->ns, work.claim->name,
-        client::PatchType::kStrategicMerge,
-        Value::Object(
-            {{"metadata", Value::Object({{"uid", work.claim->uid}})},
-             {"status", Value::Object({{"reservedFor", Value::Array({std::move(consumer)})}})}}),
-        "status"));
+    if (work.claim != binding.extended) TakeBackReservation(binding, work);
   }
   if (binding.extended) {
-    state_.claims.EndFlight(binding.extended->uid);
+    state_.claims.EndFlight(binding.extended->uid, pod.uid);
     DeleteExtendedClaim(*binding.extended);
   }
 }
 
-void Binder::CleanUp(Request request) {
+// Upstream keeps what is reserved for a group, and the allocation. So does this, but for a gang of
+// which no pod runs: two gangs that each hold what the other lacks would wait for ever.
+void Binder::TakeBackReservation(const Binding& binding, const ClaimWork& work) {
+  const state::PodView& pod = *binding.job.pod;
+  const state::GroupPtr group = ReservingGroup(state_, *work.claim, pod, gates_);
+  const bool gives_all_back = binding.job.gang && binding.job.gang->is_first;
+  if (group && !gives_all_back) return;
+  const std::string& uid = group ? group->uid : pod.uid;
+  if (!work.claim->IsReservedFor(uid)) return;
+  Answer deallocate;
+  if (gives_all_back && work.wrote_allocation) {
+    deallocate = [this](Result<Value> left) {
+      if (!left || !(*left)["status"]["reservedFor"].empty()) return;
+      Value& status = left->Edit("status");
+      status.Erase("allocation");
+      status.Erase("devices");
+      CleanUp(
+          client::UpdateRequest(client::resources::kResourceClaims, *std::move(left), "status"));
+    };
+  }
+  Value consumer = Value::Object({{"$patch", "delete"}, {"uid", uid}});
+  CleanUp(
+      client::PatchRequest(
+          client::resources::kResourceClaims, work.claim->ns, work.claim->name,
+          client::PatchType::kStrategicMerge,
+          Value::Object(
+              {{"metadata", Value::Object({{"uid", work.claim->uid}})},
+               {"status", Value::Object({{"reservedFor", Value::Array({std::move(consumer)})}})}}),
+          "status"),
+      std::move(deallocate));
+}
+
+void Binder::CleanUp(Request request, Answer answered) {
   ++cleanups_;
-  client_.Call(std::move(request),
-               [this, alive = std::weak_ptr(alive_)](const Result<Value>& /*best effort*/) {
-                 if (!alive.expired()) --cleanups_;
-               });
+  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_),
+                                    answered = std::move(answered)](Result<Value> result) mutable {
+    if (alive.expired()) return;
+    --cleanups_;
+    if (answered) answered(std::move(result));  // else it is best effort
+  });
 }
 
 // The finalizer goes first: nobody else removes it from a claim without consumers.

@@ -23,12 +23,28 @@ namespace drachma::scheduler {
 //
 // Belongs to the client's executor.
 class Binder {
+ private:
+  struct Binding;
+
  public:
+  // Members of a gang that are on their way together. None is bound before so many of them are
+  // ready for it that the gang may run; when that cannot happen any more, all of them end with an
+  // error and give back what they hold.
+  struct Gang {
+    std::string group;          // "namespace/name"
+    std::size_t needed = 0;     // pods that must be ready before any is bound
+    std::size_t under_way = 0;  // pods that are neither ready nor failed
+    bool is_first = false;      // no pod of the group had a node before
+    std::vector<std::shared_ptr<Binding>> ready;
+    std::string fault;  // of the first one that failed
+  };
+
   // A pod on its way. `pod` is assumed on its node, and its new allocations are in flight.
   struct Job {
     state::PodPtr pod;
     Placed placed;
     std::string node;
+    std::shared_ptr<Gang> gang = nullptr;  // null: bound by itself
   };
   // ERRORS: the one that ended it. Called once, from a task of the executor.
   using Done = std::move_only_function<void(Status)>;
@@ -58,7 +74,6 @@ class Binder {
   }
 
  private:
-  struct Binding;
   struct ClaimWork;
   using BindingPtr = std::shared_ptr<Binding>;
   using Answer = std::move_only_function<void(Result<json::Value>)>;
@@ -73,16 +88,21 @@ class Binder {
   void ReadAgain(const BindingPtr& binding, ClaimWork& work);
   void Settle(const BindingPtr& binding, ClaimWork& work, Status status);
   void AwaitDevices(const BindingPtr& binding);
+  void AwaitGang(const BindingPtr& binding);
+  void Decide(const std::shared_ptr<Gang>& gang);
   void BindPod(const BindingPtr& binding);
   void Finish(const BindingPtr& binding, Status status);
   void Unreserve(Binding& binding);
-  void CleanUp(client::Request request);
+  void TakeBackReservation(const Binding& binding, const ClaimWork& work);
+  void CleanUp(client::Request request, Answer answered = {});
+  [[nodiscard]] bool IsReserved(const state::ClaimView& claim, const state::PodView& pod) const;
   void DeleteExtendedClaim(const state::ClaimView& claim);
 
   client::Client& client_;
   state::ClusterState& state_;
   client::EventRecorder& recorder_;
   const Options& options_;
+  const GroupGates gates_;
   std::unordered_map<std::string, BindingPtr> active_;  // by pod uid
   std::size_t cleanups_ = 0;
   std::uint64_t conflicts_ = 0;

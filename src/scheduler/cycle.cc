@@ -83,11 +83,19 @@ Cycle::Cycle(state::ClusterState& state, const Nominations& nominations, const O
     : state_(state),
       nominations_(nominations),
       options_(options),
+      gates_(GroupGatesOf(options)),
       clock_(clock),
       random_(random),
       problems_(state.inventory) {}
 
 std::string Cycle::HoldReason(const state::PodView& pod) const {
+  std::string own = OwnHoldReason(pod);
+  if (!own.empty() || !gates_.groups) return own;
+  return GroupHoldReason(state_, pod,
+                         [this](const state::PodView& member) { return OwnHoldReason(member); });
+}
+
+std::string Cycle::OwnHoldReason(const state::PodView& pod) const {
   if (pod.gated) return "Scheduling is blocked due to non-empty scheduling gates";
   for (const state::PodClaim& entry : pod.claims) {
     if (!entry.needed) continue;
@@ -102,16 +110,13 @@ std::string Cycle::HoldReason(const state::PodView& pod) const {
       return fmt::format("resourceclaim \"{}\" is being deleted", claim->name);
     }
     if (!entry.from_template) continue;
-    const json::Value* owner = client::ControllerOf(claim->object);
-    if (owner == nullptr || (*owner)["uid"].AsString() != pod.uid) {
-      return fmt::format("ResourceClaim {} was not created for Pod {} (Pod is not owner)",
-                         claim->key(), pod.key());
-    }
+    if (std::string wrong = WrongOwner(*claim, pod, gates_); !wrong.empty()) return wrong;
   }
   return {};
 }
 
-std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs) {
+std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs,
+                                      const PendingAllocations* pending) {
   needs.pod = pod;
   const std::size_t nodes = state_.nodes.ordered().size();
   for (const state::PodClaim& entry : pod->claims) {
@@ -120,13 +125,14 @@ std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs) {
     if (!claim) return Postponed{{Rejector::kClaim}};
     const auto same = [&claim](const state::ClaimPtr& other) { return other->uid == claim->uid; };
     if (std::ranges::any_of(needs.to_allocate, same) ||
-        std::ranges::any_of(needs.allocated, same)) {
+        std::ranges::any_of(needs.allocated, same) ||
+        std::ranges::any_of(needs.pending, same, &ClaimDecision::claim)) {
       continue;  // two entries may name one claim
     }
     if (!claim->fault.empty())
       return Errored{fmt::format("claim {}: {}", claim->key(), claim->fault)};
     if (claim->allocated()) {
-      if (!claim->IsReservedFor(pod->uid) && claim->consumers() >= kConsumersMax) {
+      if (!IsReservedForPod(*claim, *pod, gates_) && claim->consumers() >= kConsumersMax) {
         return PodReason(nodes, "resourceclaim in use", Rejector::kClaim);
       }
       const auto phase = JudgeBinding(*claim, clock_.Now(), options_.binding_timeout).phase;
@@ -134,6 +140,12 @@ std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs) {
                              phase == BindingState::Phase::kTimedOut;
       needs.allocated.push_back(claim);
       continue;
+    }
+    if (pending != nullptr) {
+      if (const auto found = pending->find(claim->uid); found != pending->end()) {
+        needs.pending.push_back({claim, found->second});
+        continue;
+      }
     }
     if (state_.claims.InFlight(claim->uid)) return Postponed{{Rejector::kClaim}};
     if (std::string missing = MissingClass(*claim, state_.inventory); !missing.empty()) {
@@ -196,10 +208,18 @@ bool Cycle::Passes(Needs& needs, const NodeInfo& node, NodeIndex index,
   if (!needs.volumes.Judge(node).empty()) return false;
   if (!needs.rules->empty() && needs.rules->Judge(node) != nullptr) return false;
   if (needs.binding_failed) return false;
-  return std::ranges::all_of(needs.allocated, [&node](const state::ClaimPtr& claim) {
-    const auto& selector = claim->claim.allocation->node_selector;
-    return !selector || api::Matches(*selector, node.name, node.labels);
-  });
+  return std::ranges::all_of(needs.allocated,
+                             [&node](const state::ClaimPtr& claim) {
+                               return Reaches(*claim->claim.allocation, node);
+                             }) &&
+         std::ranges::all_of(needs.pending, [&node](const ClaimDecision& decision) {
+           return Reaches(decision.allocation, node);
+         });
+}
+
+bool Cycle::Reaches(const api::AllocationResult& allocation, const NodeInfo& node) {
+  const auto& selector = allocation.node_selector;
+  return !selector || api::Matches(*selector, node.name, node.labels);
 }
 
 NodeMemo Cycle::Evaluate(ProblemEntry& entry, NodeIndex index, const Overlay& overlay,
@@ -278,9 +298,9 @@ std::vector<Candidate> Cycle::FindCandidates(Needs& needs, std::optional<Errored
   return candidates;
 }
 
-Attempt Cycle::Schedule(const state::PodPtr& pod) {
+Attempt Cycle::Schedule(const state::PodPtr& pod, const PendingAllocations* pending) {
   Needs needs;
-  if (auto end = Resolve(pod, needs)) return *std::move(end);
+  if (auto end = Resolve(pod, needs, pending)) return *std::move(end);
   std::optional<Errored> error;
   // A pod that waits for its victims' room goes there first (upstream's nominated node).
   if (const Nomination* nomination = nominations_.Find(pod->uid)) {
@@ -319,6 +339,7 @@ Attempt Cycle::Place(Needs& needs, NodeIndex index) {
   const NodeInfo& node = state_.nodes.At(index);
   Placed placed{.node = index};
   placed.allocated = needs.allocated;
+  placed.allocations = needs.pending;
   Variant& variant = VariantFor(needs, node);
   for (const Variant& other : needs.variants) {
     if (other.entry) {
@@ -402,12 +423,12 @@ void Cycle::DiagnoseNode(Needs& needs, NodeIndex index, Unplaced& unplaced,
     if (reason->preemptable) diagnosis.preemptable.push_back(index);
     return;
   }
-  bool reached = !needs.binding_failed;
+  bool reached = !needs.binding_failed &&
+                 std::ranges::all_of(needs.pending, [&node](const ClaimDecision& decision) {
+                   return Reaches(decision.allocation, node);
+                 });
   for (const state::ClaimPtr& claim : needs.allocated) {
-    const auto& selector = claim->claim.allocation->node_selector;
-    const bool reaches =
-        !needs.binding_failed && (!selector || api::Matches(*selector, node.name, node.labels));
-    if (reaches) continue;
+    if (!needs.binding_failed && Reaches(*claim->claim.allocation, node)) continue;
     reached = false;
     if (std::ranges::find(unplaced.unavailable, claim) == unplaced.unavailable.end()) {
       unplaced.unavailable.push_back(claim);

@@ -14,6 +14,7 @@
 #include "explain/device_account.h"
 #include "scheduler/diagnosis.h"
 #include "scheduler/extended.h"
+#include "scheduler/groups.h"
 #include "scheduler/nominations.h"
 #include "scheduler/problem_cache.h"
 #include "scheduler/scheduler.h"
@@ -23,11 +24,16 @@
 
 namespace drachma::scheduler {
 
-// A claim that gets its devices in this cycle.
+// A claim that gets its devices in this cycle; for members of a pod group, maybe by a member
+// before.
 struct ClaimDecision {
   state::ClaimPtr claim;
   api::AllocationResult allocation;
 };
+
+// What members of a pod group got earlier in the same cycle, by the uid of the claim: who comes
+// later may share it.
+using PendingAllocations = std::unordered_map<std::string, api::AllocationResult>;
 
 // The claim for extended resources that is still to be created, with its devices.
 struct ExtendedDecision {
@@ -86,6 +92,7 @@ struct Needs {
   state::PodPtr pod;
   std::vector<state::ClaimPtr> to_allocate;
   std::vector<state::ClaimPtr> allocated;
+  std::vector<ClaimDecision> pending;  // decided for another member of the group in this cycle
   // Of `allocated`: one whose devices failed to be made ready; no node will do.
   bool binding_failed = false;
   std::vector<api::ResourceClaim> problem_claims;  // to_allocate under the pod's names for them
@@ -114,11 +121,14 @@ class Cycle {
   Cycle(state::ClusterState& state, const Nominations& nominations, const Options& options,
         const Clock& clock, Random& random);
 
-  // Why the pod may not be tried yet: scheduling gates, claims that do not exist (yet). Empty when
-  // it may (plugins SchedulingGates and DynamicResources at PreEnqueue).
+  // Why the pod may not be tried yet: scheduling gates, claims that do not exist (yet), too few
+  // members of its gang. Empty when it may (plugins SchedulingGates, DynamicResources and
+  // GangScheduling at PreEnqueue).
   [[nodiscard]] std::string HoldReason(const state::PodView& pod) const;
 
-  [[nodiscard]] Attempt Schedule(const state::PodPtr& pod);
+  // `pending` is for members of a pod group.
+  [[nodiscard]] Attempt Schedule(const state::PodPtr& pod,
+                                 const PendingAllocations* pending = nullptr);
 
   // The pods of lower priority whose going makes room for the pod on one node, chosen as upstream
   // does: fewest violated disruption budgets, lowest highest priority, lowest sum, fewest, the
@@ -128,12 +138,21 @@ class Cycle {
   [[nodiscard]] std::optional<Victims> Preempt(const state::PodPtr& pod, Diagnosis& diagnosis,
                                                const std::vector<json::Value>& budgets);
 
+  // Whether the pods that the nominated pod preempted are still on their way out.
+  [[nodiscard]] bool AwaitsRoom(const state::PodView& pod) const;
+
   // DeviceClasses changed: prepared problems are void.
   void ClassesChanged() { problems_.Clear(); }
 
  private:
+  // The same without its gang.
+  [[nodiscard]] std::string OwnHoldReason(const state::PodView& pod) const;
   // Resolves claims and rules; an Attempt when the cycle ends here.
-  [[nodiscard]] std::optional<Attempt> Resolve(const state::PodPtr& pod, Needs& needs);
+  [[nodiscard]] std::optional<Attempt> Resolve(const state::PodPtr& pod, Needs& needs,
+                                               const PendingAllocations* pending = nullptr);
+  // Whether the claims that have devices already can be used on the node.
+  [[nodiscard]] static bool Reaches(const api::AllocationResult& allocation,
+                                    const state::NodeInfo& node);
   [[nodiscard]] Variant& VariantFor(Needs& needs, const state::NodeInfo& node);
   // Everything but devices.
   [[nodiscard]] bool Passes(Needs& needs, const state::NodeInfo& node, state::NodeIndex index,
@@ -155,6 +174,7 @@ class Cycle {
   state::ClusterState& state_;
   const Nominations& nominations_;
   const Options& options_;
+  const GroupGates gates_;
   const Clock& clock_;
   Random& random_;
   ProblemCache problems_;

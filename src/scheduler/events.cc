@@ -52,6 +52,7 @@ void Scheduler::Impl::OnChange(Part part, const Change& change) {
   switch (part) {
     case Part::kPod:
       OnPod(change);
+      if (gates_.groups) OnMember(change);
       break;
     case Part::kNode:
       OnNode(change);
@@ -72,6 +73,12 @@ void Scheduler::Impl::OnChange(Part part, const Change& change) {
     case Part::kNamespace:
       Wake({Rejector::kPodAffinity},
            [](const state::PodView& pod) { return pod.has_pod_affinity; });
+      break;
+    case Part::kPodGroup:
+      if (change.type != Change::Type::kUpdated ||
+          !(change.old_object["spec"] == change.object["spec"])) {
+        GroupChanged(client::KeyOf(change.object));
+      }
       break;
     case Part::kVolumeClaim:
     case Part::kVolume:
@@ -114,6 +121,15 @@ void Scheduler::Impl::OnPod(const Change& change) {
       !(change.old_object["spec"]["containers"] == change.object["spec"]["containers"])) {
     Wake({Rejector::kResources}, IsAnything);  // an in-place resize
   }
+}
+
+// One more member, or one that has got a node: the others may be tried.
+void Scheduler::Impl::OnMember(const Change& change) {
+  const state::PodPtr pod = state_.FindPod(client::UidOf(change.object));
+  if (!pod || pod->group.empty() || change.type == Change::Type::kDeleted) return;
+  const bool counts = change.type == Change::Type::kAdded ||
+                      !(change.old_object["spec"]["nodeName"] == change.object["spec"]["nodeName"]);
+  if (counts) GroupChanged(pod->group_key());
 }
 
 // A pod gives back its node's room.
@@ -162,6 +178,9 @@ void Scheduler::Impl::OnClaim(const Change& change) {
     const std::vector<std::string> uids(users->second.begin(), users->second.end());
     for (const std::string& uid : uids) {
       queue_.Recheck(uid, Now());
+      if (const state::PodPtr pod = queue_.Find(uid); gates_.groups && pod && !pod->group.empty()) {
+        GroupChanged(pod->group_key());
+      }
       if (new_status) {
         queue_.WakeOne(uid, {Rejector::kClaim, Rejector::kClaimNode, Rejector::kDevices}, Now());
       }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "scheduler/test_cluster.h"
 
@@ -37,6 +38,15 @@ Options OptionsOf(const std::string& yaml) {
   }
   if (yaml.find("# device-order: first-fit") != std::string::npos) {
     options.device_order = DeviceOrder::kFirstFit;
+  }
+  constexpr std::string_view kGates = "# feature-gates: ";
+  if (const std::size_t at = yaml.find(kGates); at != std::string::npos) {
+    const std::size_t begin = at + kGates.size();
+    std::istringstream list(yaml.substr(begin, yaml.find('\n', begin) - begin));
+    for (std::string gate; std::getline(list, gate, ',');) {
+      const std::size_t equals = gate.find('=');
+      options.feature_gates[gate.substr(0, equals)] = gate.substr(equals + 1) == "true";
+    }
   }
   return options;
 }

@@ -31,8 +31,8 @@ class Nominations {
   [[nodiscard]] const Nomination* Find(std::string_view uid) const;
   [[nodiscard]] bool empty() const { return by_uid_.empty(); }
 
-  // What counts as taken on the node for `pod`, beside what really is: the room of nominations of at
-  // least its priority. The victims' claims hold their devices until they are deallocated.
+  // What counts as taken on the node for `pod`, beside what really is: the room of nominations of
+  // at least its priority. The victims' claims hold their devices until they are deallocated.
   struct Claims {
     state::Amounts amounts;
     std::size_t pods = 0;

@@ -9,6 +9,7 @@
 #include "client/objects.h"
 #include "scheduler/cycle.h"
 #include "scheduler/filters.h"
+#include "scheduler/victim_units.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -26,52 +27,6 @@ constexpr std::size_t kCandidatesPercent = 10;
 constexpr std::string_view kNotHelpful = "Preemption is not helpful for scheduling";
 constexpr std::string_view kNoVictims = "No preemption victims found for incoming pod";
 
-Time StartOf(const state::PodView& pod) {
-  const auto started = ParseTime(pod.object["status"]["startTime"].AsString());
-  return started.value_or(Time::max());
-}
-
-bool MoreImportant(const PodPtr& a, const PodPtr& b) {
-  if (a->priority != b->priority) return a->priority > b->priority;
-  return StartOf(*a) < StartOf(*b);
-}
-
-// The pods whose eviction would break a PodDisruptionBudget, in order.
-std::unordered_set<std::string> BudgetBreakers(const std::vector<PodPtr>& pods,
-                                               const std::vector<Value>& budgets) {
-  std::vector<std::int64_t> allowed;
-  for (const Value& budget : budgets) {
-    allowed.push_back(budget["status"]["disruptionsAllowed"].AsInt());
-  }
-  std::unordered_set<std::string> breakers;
-  for (const PodPtr& pod : pods) {
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-      const Value& budget = budgets[i];
-      if (client::NamespaceOf(budget) != pod->ns ||
-          !client::MatchesSelector(budget["spec"]["selector"], pod->object["metadata"]["labels"]) ||
-          budget["status"]["disruptedPods"].Has(pod->name)) {
-        continue;
-      }
-      if (--allowed[i] < 0) breakers.insert(pod->uid);
-    }
-  }
-  return breakers;
-}
-
-// The claims of a pod, also the one for its extended resources.
-std::vector<state::ClaimPtr> ClaimsOf(const state::PodView& pod, const state::ClaimTable& claims) {
-  std::vector<state::ClaimPtr> found;
-  const auto add = [&](std::string_view name) {
-    if (name.empty()) return;
-    if (auto claim = claims.Find(fmt::format("{}/{}", pod.ns, name))) {
-      found.push_back(std::move(claim));
-    }
-  };
-  for (const state::PodClaim& entry : pod.claims) add(entry.claim_name);
-  add(pod.object["status"]["extendedResourceClaimStatus"]["resourceClaimName"].AsString());
-  return found;
-}
-
 // A node as it would be without the pods in `gone`.
 class Supposition {
  public:
@@ -87,17 +42,22 @@ class Supposition {
         random_(random),
         node_(state.nodes.At(index)) {}
 
-  void Take(const PodPtr& pod) {
-    TakeFrom(node_, *pod);
-    gone_.insert(pod->uid);
-    for (auto& claim : ClaimsOf(*pod, state_.claims)) {
-      const auto same = [&claim](const state::ClaimPtr& c) { return c->uid == claim->uid; };
-      if (std::ranges::none_of(claims_, same)) claims_.push_back(std::move(claim));
+  // All pods of the unit, of which some may be on other nodes.
+  void Take(const VictimUnit& unit) {
+    for (const PodPtr& pod : unit.pods) {
+      if (pod->node_name == node_.name) TakeFrom(node_, *pod);
+      gone_.insert(pod->uid);
+      for (auto& claim : ClaimsOf(*pod, state_.claims)) {
+        const auto same = [&claim](const state::ClaimPtr& c) { return c->uid == claim->uid; };
+        if (std::ranges::none_of(claims_, same)) claims_.push_back(std::move(claim));
+      }
     }
   }
-  void GiveBack(const PodPtr& pod) {
-    AddTo(node_, pod);
-    gone_.erase(pod->uid);
+  void GiveBack(const VictimUnit& unit) {
+    for (const PodPtr& pod : unit.pods) {
+      if (pod->node_name == node_.name) AddTo(node_, pod);
+      gone_.erase(pod->uid);
+    }
   }
 
   // Why the pod does not fit; empty when it does.
@@ -123,7 +83,7 @@ class Supposition {
   [[nodiscard]] std::vector<std::string> Released() const {
     std::vector<std::string> uids;
     for (const state::ClaimPtr& claim : claims_) {
-      if (claim->allocated() && IsReleased(*claim)) uids.push_back(claim->uid);
+      if (claim->allocated() && IsReleased(state_, *claim, gone_)) uids.push_back(claim->uid);
     }
     return uids;
   }
@@ -132,18 +92,6 @@ class Supposition {
   }
 
  private:
-  // A claim is free once all pods it is reserved for are gone, finished or unknown.
-  [[nodiscard]] bool IsReleased(const state::ClaimView& claim) const {
-    const auto consumers = claim.object["status"]["reservedFor"].Items();
-    return std::ranges::all_of(consumers, [this](const Value& consumer) {
-      const std::string uid(consumer["uid"].AsString());
-      if (gone_.contains(uid)) return true;
-      if (consumer["resource"].AsString() != "pods") return false;
-      const PodPtr pod = state_.FindPod(uid);
-      return !pod || pod->terminal;
-    });
-  }
-
   [[nodiscard]] std::string AllocationMisfit() {
     if (entry_ == nullptr) return {};
     allocator::Overlay overlay = nominated_.overlay;
@@ -241,14 +189,18 @@ bool Cycle::IsMakingRoom(const Nomination& nomination) const {
          });
 }
 
+bool Cycle::AwaitsRoom(const state::PodView& pod) const {
+  const Nomination* nomination = nominations_.Find(pod.uid);
+  return nomination != nullptr && IsMakingRoom(*nomination);
+}
+
 std::optional<Victims> Cycle::SelectVictims(Needs& needs, NodeIndex index,
                                             const std::vector<Value>& budgets,
                                             std::string& reason) {
   const NodeInfo& node = state_.nodes.At(index);
-  std::vector<PodPtr> possible;
-  for (const PodPtr& pod : node.pods) {
-    if (pod->priority < needs.pod->priority) possible.push_back(pod);
-  }
+  std::vector<VictimUnit> possible = UnitsOf(state_, gates_, node.pods);
+  std::erase_if(possible,
+                [&needs](const VictimUnit& unit) { return unit.priority >= needs.pod->priority; });
   if (possible.empty()) {
     reason = kNoVictims;
     return std::nullopt;
@@ -256,28 +208,36 @@ std::optional<Victims> Cycle::SelectVictims(Needs& needs, NodeIndex index,
   Variant& variant = VariantFor(needs, node);
   Supposition supposition(state_, needs, index, variant.entry.get(), variant.delegated,
                           nominations_.OnNode(node.name, *needs.pod), random_);
-  for (const PodPtr& pod : possible) supposition.Take(pod);
+  for (const VictimUnit& unit : possible) supposition.Take(unit);
   reason = supposition.Misfit();
   if (!reason.empty()) return std::nullopt;
 
   // As many as possible stay, the important ones first; before them those that a budget protects.
   std::ranges::stable_sort(possible, MoreImportant);
   const auto breakers = BudgetBreakers(possible, budgets);
-  std::ranges::stable_partition(
-      possible, [&breakers](const PodPtr& pod) { return breakers.contains(pod->uid); });
-  Victims victims{.node = index};
-  for (const PodPtr& pod : possible) {
-    supposition.GiveBack(pod);
+  std::ranges::stable_partition(possible, [&breakers](const VictimUnit& unit) {
+    return std::ranges::any_of(
+        unit.pods, [&breakers](const PodPtr& pod) { return breakers.contains(pod->uid); });
+  });
+  std::vector<VictimUnit> going;
+  for (const VictimUnit& unit : possible) {
+    supposition.GiveBack(unit);
     if (supposition.Misfit().empty()) continue;
-    supposition.Take(pod);
-    victims.budget_violations += breakers.contains(pod->uid) ? 1 : 0;
-    victims.pods.push_back(pod);
+    supposition.Take(unit);
+    going.push_back(unit);
+  }
+  std::ranges::stable_sort(going, MoreImportant);
+  Victims victims{.node = index};
+  for (const VictimUnit& unit : going) {
+    for (const PodPtr& pod : unit.pods) {
+      victims.budget_violations += breakers.contains(pod->uid) ? 1 : 0;
+      victims.pods.push_back(pod);
+    }
   }
   if (victims.pods.empty()) {
     reason = kNoVictims;
     return std::nullopt;
   }
-  std::ranges::stable_sort(victims.pods, MoreImportant);
   reason = supposition.Misfit();  // with exactly the victims gone: the devices it would get
   victims.claims = supposition.Released();
   victims.allocations = std::move(supposition).allocations();

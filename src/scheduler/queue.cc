@@ -86,6 +86,20 @@ std::unique_ptr<QueuedPod> SchedulingQueue::Pop(Time now) {
   }
 }
 
+std::vector<std::unique_ptr<QueuedPod>> SchedulingQueue::TakeMembers(std::string_view group_key) {
+  std::vector<std::unique_ptr<QueuedPod>> taken;
+  const auto members = members_.find(std::string(group_key));
+  if (members == members_.end()) return taken;
+  const std::vector<std::string> uids(members->second.begin(), members->second.end());
+  for (const std::string& uid : uids) {
+    if (entries_.find(uid)->second.place == Place::kHeld) continue;
+    taken.push_back(Take(uid));
+    ++taken.back()->attempts;
+  }
+  std::ranges::sort(taken, [](const auto& a, const auto& b) { return KeyOf(*a) < KeyOf(*b); });
+  return taken;
+}
+
 void SchedulingQueue::PutUnschedulable(std::unique_ptr<QueuedPod> pod, Rejectors rejectors,
                                        Time now) {
   pod->rejectors = rejectors;
@@ -183,6 +197,7 @@ bool SchedulingQueue::AtRest() const {
 
 void SchedulingQueue::Insert(std::unique_ptr<QueuedPod> queued, Place place, Time due) {
   std::string uid = queued->pod->uid;
+  if (!queued->pod->group.empty()) members_[queued->pod->group_key()].insert(uid);
   const auto [entry, added] = entries_.try_emplace(std::move(uid));
   DRA_CHECK(added);
   entry->second.queued = std::move(queued);
@@ -259,6 +274,11 @@ std::unique_ptr<QueuedPod> SchedulingQueue::Take(const std::string& uid) {
   if (found == entries_.end()) return nullptr;
   Leave(found->second);
   auto queued = std::move(found->second.queued);
+  if (!queued->pod->group.empty()) {
+    const auto members = members_.find(queued->pod->group_key());
+    members->second.erase(uid);
+    if (members->second.empty()) members_.erase(members);
+  }
   entries_.erase(found);
   return queued;
 }

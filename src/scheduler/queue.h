@@ -29,6 +29,7 @@ enum class Rejector : std::uint8_t {
   kClaim,      // a claim that is missing, in flight, …
   kClass,      // a DeviceClass that is missing
   kVolumes,
+  kGroup,  // other members of the pod group
   kCount,
 };
 
@@ -93,6 +94,10 @@ class SchedulingQueue {
   // found no node, so that a pod woken by an event does not wait while the scheduler idles
   // (upstream's SchedulerPopFromBackoffQ). The pod is out of the queue until it is put back.
   [[nodiscard]] std::unique_ptr<QueuedPod> Pop(Time now);
+
+  // All pods of a group ("namespace/name") that are not held, in the order in which they would be
+  // popped; they are out of the queue until they are put back.
+  [[nodiscard]] std::vector<std::unique_ptr<QueuedPod>> TakeMembers(std::string_view group_key);
 
   // Puts back a pod whose attempt found no node: it waits for an event that concerns `rejectors`.
   void PutUnschedulable(std::unique_ptr<QueuedPod> pod, Rejectors rejectors, Time now);
@@ -160,6 +165,7 @@ class SchedulingQueue {
   std::set<ActiveKey> impatient_;          // those of backoff_ whose last attempt found no node
   std::map<DueKey, std::string> waiting_;  // by the time of the last attempt
   std::unordered_set<std::string> held_;
+  std::unordered_map<std::string, std::unordered_set<std::string>> members_;  // uids by group
   std::uint64_t next_sequence_ = 1;
 };
 

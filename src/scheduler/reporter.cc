@@ -31,6 +31,52 @@ void Reporter::NotScheduled(const state::PodView& pod, Reason reason, const std:
   WriteCondition(pod, ReasonText(reason), message, nominated);
 }
 
+void Reporter::GroupNotScheduled(const state::GroupView& group, Reason reason,
+                                 const std::string& message) {
+  WriteGroupCondition(group, "False", ReasonText(reason), message);
+}
+
+void Reporter::GroupScheduled(const state::GroupView& group) {
+  WriteGroupCondition(group, "True", "Scheduled", "");
+}
+
+void Reporter::WriteGroupCondition(const state::GroupView& group, std::string_view status,
+                                   std::string_view reason, const std::string& message) {
+  constexpr std::string_view kType = "PodGroupInitiallyScheduled";
+  const Value* current = client::ConditionOf(group.object, kType);
+  const bool was_true = current != nullptr && (*current)["status"].AsString() == "True";
+  if (was_true) return;
+  if (told_groups_.size() >= kGroupsMax) told_groups_.clear();
+  std::string& told = told_groups_[group.uid];
+  std::string text = fmt::format("{}\n{}\n{}", status, reason, message);
+  if (told == text || told.starts_with("True")) return;
+  told = std::move(text);
+  const bool same_status = current != nullptr && (*current)["status"].AsString() == status;
+  Value condition = Value::Object(
+      {{"type", kType},
+       {"status", status},
+       {"reason", reason},
+       {"message", message},
+       {"lastTransitionTime", same_status ? (*current)["lastTransitionTime"]
+                                          : Value(FormatTime(client_.executor().clock().Now()))}});
+  if (const Value& generation = group.object["metadata"]["generation"]; !generation.IsNull()) {
+    condition.Set("observedGeneration", generation);
+  }
+  ++writes_;
+  client_.Call(
+      client::PatchRequest(
+          state::kPodGroups, group.ns, group.name, client::PatchType::kStrategicMerge,
+          Value::Object(
+              {{"metadata", Value::Object({{"uid", group.uid}})},
+               {"status", Value::Object({{"conditions", Value::Array({std::move(condition)})}})}}),
+          "status"),
+      [this, alive = std::weak_ptr(alive_), uid = group.uid](const Result<Value>& written) {
+        if (alive.expired()) return;
+        --writes_;
+        if (!written) told_groups_.erase(uid);  // the next report writes it again
+      });
+}
+
 void Reporter::Held(const state::PodView& pod, const std::string& message) {
   WriteCondition(pod, ReasonText(Reason::kUnschedulable), message, nullptr);
 }

@@ -10,6 +10,7 @@
 #include "allocator/outcome.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "state/group_table.h"
 #include "state/pod_view.h"
 
 namespace drachma::scheduler {
@@ -24,6 +25,8 @@ enum class Reason : std::uint8_t { kUnschedulable, kSchedulerError };
 class Reporter {
  public:
   static constexpr Duration kRepeat = std::chrono::seconds(30);
+  // Groups whose conditions are remembered; then all are forgotten, and written once more.
+  static constexpr std::size_t kGroupsMax = 4096;
 
   // Both must outlive the reporter.
   Reporter(client::Client& client, client::EventRecorder& recorder)
@@ -33,6 +36,9 @@ class Reporter {
   // leaves it.
   void NotScheduled(const state::PodView& pod, Reason reason, const std::string& message,
                     const std::string* nominated);
+  // The conditions PodGroupInitiallyScheduled: once true it stays so.
+  void GroupNotScheduled(const state::GroupView& group, Reason reason, const std::string& message);
+  void GroupScheduled(const state::GroupView& group);
   // The pod is held before any attempt: only the condition.
   void Held(const state::PodView& pod, const std::string& message);
   // Whether the pod's condition says that already.
@@ -59,9 +65,13 @@ class Reporter {
   void WriteCondition(const state::PodView& pod, std::string_view reason,
                       const std::string& message, const std::string* nominated);
 
+  void WriteGroupCondition(const state::GroupView& group, std::string_view status,
+                           std::string_view reason, const std::string& message);
+
   client::Client& client_;
   client::EventRecorder& recorder_;
-  std::unordered_map<std::string, Told> told_;  // by uid
+  std::unordered_map<std::string, Told> told_;                // by uid
+  std::unordered_map<std::string, std::string> told_groups_;  // what was written, by uid
   std::size_t writes_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };

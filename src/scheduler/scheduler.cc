@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "client/objects.h"
+#include "scheduler/reservation.h"
 #include "scheduler/scheduler_impl.h"
 
 namespace drachma::scheduler {
@@ -43,6 +44,7 @@ allocator::Options AllocatorOptions(const Options& options) {
 
 Scheduler::Impl::Impl(Options options, client::ClientFactory& factory, Executor& executor)
     : options_(std::move(options)),
+      gates_(GroupGatesOf(options_)),
       executor_(executor),
       client_(factory.NewClient(executor, "drachma-scheduler")),
       random_(options_.seed),
@@ -52,8 +54,11 @@ Scheduler::Impl::Impl(Options options, client::ClientFactory& factory, Executor&
       recorder_(*client_, options_.scheduler_name),
       reporter_(*client_, recorder_),
       binder_(*client_, state_, recorder_, options_),
-      follower_(*client_, state_,
-                [this](state::Part part, const client::Change& change) { OnChange(part, change); }),
+      group_cycle_(state_, cycle_, nominations_, options_),
+      follower_(
+          *client_, state_,
+          [this](state::Part part, const client::Change& change) { OnChange(part, change); },
+          gates_.groups ? state::Follower::Groups::kFollowed : state::Follower::Groups::kIgnored),
       budgets_(*client_, {.resource = kBudgets, .optional = true}) {
   queue_.SetHold([this](const state::PodView& pod) { return cycle_.HoldReason(pod); });
 }
@@ -141,6 +146,10 @@ void Scheduler::Impl::Pump() {
 void Scheduler::Impl::Attend(std::unique_ptr<QueuedPod> queued) {
   const state::PodPtr pod = queued->pod;
   ++statistics_.attempts;
+  if (gates_.groups && !pod->group.empty()) {
+    AttendGroup(std::move(queued));
+    return;
+  }
   const std::string key = RefusalKey(*pod);
   if (const auto known = refusals_.find(key);
       !key.empty() && known != refusals_.end() && known->second.loosened == loosened_) {
@@ -150,7 +159,10 @@ void Scheduler::Impl::Attend(std::unique_ptr<QueuedPod> queued) {
     return;
   }
   std::visit(
-      Overloaded{[&](Placed placed) { Carry(std::move(queued), std::move(placed)); },
+      Overloaded{[&](Placed placed) {
+                   Reserve(state_, pod, placed);
+                   Carry(std::move(queued), std::move(placed), nullptr);
+                 },
                  [&](Unplaced unplaced) { Refuse(std::move(queued), std::move(unplaced)); },
                  [&](const Postponed& postponed) {
                    queue_.PutPostponed(std::move(queued), postponed.rejectors, Now());
@@ -159,33 +171,20 @@ void Scheduler::Impl::Attend(std::unique_ptr<QueuedPod> queued) {
       cycle_.Schedule(pod));
 }
 
-// Reserves in memory and sends the pod on its way.
-void Scheduler::Impl::Carry(std::unique_ptr<QueuedPod> queued, Placed placed) {
+// Sends a pod whose place is reserved on its way; members of a gang together.
+void Scheduler::Impl::Carry(std::unique_ptr<QueuedPod> queued, Placed placed,
+                            std::shared_ptr<Binder::Gang> gang) {
   const state::PodPtr& pod = queued->pod;
   if (!placed.faults.empty()) reporter_.SelectorFaults(*pod, placed.faults);
   const std::string node = state_.nodes.At(placed.node).name;
-  for (const ClaimDecision& decision : placed.allocations) {
-    state_.claims.BeginFlight(*decision.claim, decision.allocation);
-    state_.DevicesChanged(decision.allocation);
-  }
-  if (placed.extended) {
-    state::ClaimView provisional;
-    provisional.uid = Binder::ProvisionalUid(*pod);
-    provisional.ns = pod->ns;
-    provisional.name = "<extended-resources>";
-    state_.claims.BeginFlight(provisional, placed.extended->allocation);
-    state_.DevicesChanged(placed.extended->allocation);
-  }
-  auto assumed = std::make_shared<state::PodView>(*pod);
-  assumed->node_name = node;
-  state_.nodes.AssumePod(assumed, placed.node);
   nominations_.Remove(pod->uid);
   std::shared_ptr<QueuedPod> shared = std::move(queued);
   Placed kept = placed;
-  binder_.Bind({.pod = shared->pod, .placed = std::move(placed), .node = node},
-               [this, shared, kept = std::move(kept)](Status status) {
-                 OnBound(shared, kept, std::move(status));
-               });
+  binder_.Bind(
+      {.pod = shared->pod, .placed = std::move(placed), .node = node, .gang = std::move(gang)},
+      [this, shared, kept = std::move(kept)](Status status) {
+        OnBound(shared, kept, std::move(status));
+      });
 }
 
 void Scheduler::Impl::OnBound(const std::shared_ptr<QueuedPod>& queued, const Placed& placed,
@@ -196,6 +195,7 @@ void Scheduler::Impl::OnBound(const std::shared_ptr<QueuedPod>& queued, const Pl
     ++statistics_.bound;
     reporter_.Forget(uid);
     ForgetUser(*queued->pod);
+    TellGroupRuns(*queued->pod);
     return;
   }
   // What was reserved is free again.
@@ -229,9 +229,7 @@ void Scheduler::Impl::Refuse(std::unique_ptr<QueuedPod> queued, Unplaced unplace
   ++statistics_.unschedulable;
   if (!unplaced.faults.empty()) reporter_.SelectorFaults(*pod, unplaced.faults);
   const bool gave_up = GiveUpClaim(*pod, unplaced.unavailable);
-  std::vector<Value> budgets;
-  for (const auto& [key, budget] : budgets_.objects()) budgets.push_back(budget);
-  const auto victims = cycle_.Preempt(pod, unplaced.diagnosis, budgets);
+  const auto victims = cycle_.Preempt(pod, unplaced.diagnosis, Budgets());
   std::string nominated;
   const bool had_nomination =
       nominations_.Find(pod->uid) != nullptr || !pod->nominated_node.empty();
@@ -301,23 +299,28 @@ bool Scheduler::Impl::GiveUpClaim(const state::PodView& pod,
   return false;
 }
 
+std::vector<Value> Scheduler::Impl::Budgets() const {
+  std::vector<Value> budgets;
+  for (const auto& [key, budget] : budgets_.objects()) budgets.push_back(budget);
+  return budgets;
+}
+
 void Scheduler::Impl::Evict(const state::PodView& preemptor, const Victims& victims) {
-  const std::string& node = state_.nodes.At(victims.node).name;
-  for (const state::PodPtr& victim : victims.pods) {
-    if (!victim->deleting) EvictOne(preemptor, victim, node);
-  }
+  const Preemptor by{
+      .kind = "pod", .uid = preemptor.uid, .node = state_.nodes.At(victims.node).name};
+  for (const state::PodPtr& victim : victims.pods) EvictOne(by, victim);
 }
 
 // The condition tells why, then the pod is deleted (plugin DefaultPreemption).
-void Scheduler::Impl::EvictOne(const state::PodView& preemptor, const state::PodPtr& victim,
-                               const std::string& node) {
+void Scheduler::Impl::EvictOne(const Preemptor& preemptor, const state::PodPtr& victim) {
+  if (victim->deleting) return;
   ++statistics_.preemptions;
   Value condition =
       Value::Object({{"type", "DisruptionTarget"},
                      {"status", "True"},
                      {"reason", "PreemptionByScheduler"},
-                     {"message", fmt::format("{}: preempting to accommodate a higher priority pod",
-                                             preemptor.scheduler_name)},
+                     {"message", fmt::format("{}: preempting to accommodate a higher priority {}",
+                                             options_.scheduler_name, preemptor.kind)},
                      {"lastTransitionTime", FormatTime(Now())}});
   client::Request tell = client::PatchRequest(
       client::resources::kPods, victim->ns, victim->name, client::PatchType::kStrategicMerge,
@@ -325,9 +328,10 @@ void Scheduler::Impl::EvictOne(const state::PodView& preemptor, const state::Pod
           {{"metadata", Value::Object({{"uid", victim->uid}})},
            {"status", Value::Object({{"conditions", Value::Array({std::move(condition)})}})}}),
       "status");
-  recorder_.Record(client::ReferenceTo(victim->object), client::EventType::kNormal, "Preempted",
-                   fmt::format("Preempted by pod {} on node {}", preemptor.uid, node),
-                   "Preempting");
+  recorder_.Record(
+      client::ReferenceTo(victim->object), client::EventType::kNormal, "Preempted",
+      fmt::format("Preempted by {} {} on node {}", preemptor.kind, preemptor.uid, preemptor.node),
+      "Preempting");
   ++writes_;
   client_->Call(std::move(tell), [this, alive = std::weak_ptr(alive_),
                                   victim](const Result<Value>& /*the deletion counts*/) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,8 @@
 #include "client/lease.h"
 #include "scheduler/binder.h"
 #include "scheduler/cycle.h"
+#include "scheduler/group_cycle.h"
+#include "scheduler/groups.h"
 #include "scheduler/nominations.h"
 #include "scheduler/queue.h"
 #include "scheduler/reporter.h"
@@ -44,6 +47,7 @@ class Scheduler::Impl {
   // --- Changes of the cluster (events.cc).
   void OnChange(state::Part part, const client::Change& change);
   void OnPod(const client::Change& change);
+  void OnMember(const client::Change& change);
   void OnNode(const client::Change& change);
   void OnClaim(const client::Change& change);
   void PodLeft(const json::Value& pod);
@@ -61,15 +65,33 @@ class Scheduler::Impl {
   void SchedulePump();
   void Pump();
   void Attend(std::unique_ptr<QueuedPod> queued);
-  void Carry(std::unique_ptr<QueuedPod> queued, Placed placed);
+  void Carry(std::unique_ptr<QueuedPod> queued, Placed placed, std::shared_ptr<Binder::Gang> gang);
   void OnBound(const std::shared_ptr<QueuedPod>& queued, const Placed& placed, Status status);
   void Refuse(std::unique_ptr<QueuedPod> queued, Unplaced unplaced);
   void Report(std::unique_ptr<QueuedPod> queued, const std::string& message);
   bool GiveUpClaim(const state::PodView& pod, const std::vector<state::ClaimPtr>& unavailable);
   void Evict(const state::PodView& preemptor, const Victims& victims);
-  void EvictOne(const state::PodView& preemptor, const state::PodPtr& victim,
-                const std::string& node);
+  // For whom pods are evicted, as conditions and events name it.
+  struct Preemptor {
+    std::string_view kind;
+    std::string uid;
+    std::string node;
+  };
+  void EvictOne(const Preemptor& preemptor, const state::PodPtr& victim);
+  [[nodiscard]] std::vector<json::Value> Budgets() const;
   void Write(client::Request request);
+
+  // --- Pod groups (scheduler_groups.cc).
+  using QueuedPods = std::vector<std::unique_ptr<QueuedPod>>;
+  void AttendGroup(std::unique_ptr<QueuedPod> first);
+  void CarryGroup(const state::GroupView& group, QueuedPods queued, GroupOutcome outcome);
+  void RefuseGroup(const state::GroupView& group, QueuedPods queued, GroupOutcome outcome);
+  void ReportGroup(const state::GroupView& group, QueuedPods queued, const std::string& message);
+  std::string PreemptForGroup(const state::GroupView& group, const GroupOutcome& outcome,
+                              std::map<std::string, std::string>& nominated);
+  // Something about the group or its members changed that may let them be tried.
+  void GroupChanged(const std::string& key);
+  void TellGroupRuns(const state::PodView& pod);
 
   // Pods for which it is known that no node takes them, by what they ask for; valid as long as
   // nothing has become looser.
@@ -82,6 +104,7 @@ class Scheduler::Impl {
   [[nodiscard]] std::string RefusalKey(const state::PodView& pod) const;
 
   const Options options_;
+  const GroupGates gates_;
   Executor& executor_;
   std::unique_ptr<client::Client> client_;
   Random random_;
@@ -92,6 +115,7 @@ class Scheduler::Impl {
   client::EventRecorder recorder_;
   Reporter reporter_;
   Binder binder_;
+  GroupCycle group_cycle_;
   state::Follower follower_;
   client::Informer budgets_;
   std::unique_ptr<client::LeaderElector> elector_;

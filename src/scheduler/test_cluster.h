@@ -16,6 +16,7 @@
 #include "client/objects.h"
 #include "json/yaml.h"
 #include "scheduler/scheduler.h"
+#include "state/group_table.h"
 
 namespace drachma::scheduler {
 
@@ -124,6 +125,13 @@ inline std::string TestCluster::Describe() const {
       text += fmt::format(" (nominated {})", nominated);
     }
     text += "\n";
+  }
+  for (const json::Value& group : api_.List(state::kPodGroups)) {
+    const json::Value* condition = client::ConditionOf(group, "PodGroupInitiallyScheduled");
+    if (condition == nullptr) continue;
+    text += fmt::format("group {}: {} {}: {}\n", client::NameOf(group),
+                        (*condition)["status"].AsString(), (*condition)["reason"].AsString(),
+                        (*condition)["message"].AsString());
   }
   for (const json::Value& claim : api_.List(client::resources::kResourceClaims)) {
     text += DescribeClaim(claim);

@@ -26,9 +26,16 @@ bool IsOlder(const Value& a, const Value& b) { return VersionOf(a) < VersionOf(b
 
 std::size_t ClaimView::consumers() const { return object["status"]["reservedFor"].size(); }
 
-bool ClaimView::IsReservedFor(std::string_view pod_uid) const {
+bool ClaimView::IsReservedFor(std::string_view uid) const {
   return std::ranges::any_of(object["status"]["reservedFor"].Items(), [&](const Value& consumer) {
-    return consumer["uid"].AsString() == pod_uid;
+    return consumer["uid"].AsString() == uid;
+  });
+}
+
+bool ClaimView::IsReservedForGroup(std::string_view group) const {
+  return std::ranges::any_of(object["status"]["reservedFor"].Items(), [&](const Value& consumer) {
+    return consumer["apiGroup"].AsString() == "scheduling.k8s.io" &&
+           consumer["resource"].AsString() == "podgroups" && consumer["name"].AsString() == group;
   });
 }
 
@@ -82,14 +89,19 @@ ClaimPtr ClaimTable::Find(std::string_view key) const {
   return found == claims_.end() ? nullptr : found->second;
 }
 
-void ClaimTable::BeginFlight(const ClaimView& claim, const api::AllocationResult& allocation) {
-  in_flight_.insert_or_assign(claim.uid, Flight{claim.key()});
+void ClaimTable::BeginFlight(const ClaimView& claim, const api::AllocationResult& allocation,
+                             std::string_view holder) {
+  Flight& flight = in_flight_[claim.uid];
+  flight.key = claim.key();
+  flight.holders.emplace(holder);
   inventory_.SetClaim(claim.uid, claim.key(), allocation);
 }
 
-void ClaimTable::EndFlight(std::string_view uid) {
+void ClaimTable::EndFlight(std::string_view uid, std::string_view holder) {
   const auto flight = in_flight_.find(std::string(uid));
   if (flight == in_flight_.end()) return;
+  flight->second.holders.erase(std::string(holder));
+  if (!flight->second.holders.empty()) return;
   const ClaimPtr claim = Find(flight->second.key);
   in_flight_.erase(flight);
   if (claim && claim->uid == uid) {

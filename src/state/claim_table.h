@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "allocator/inventory.h"
@@ -31,7 +32,9 @@ struct ClaimView {
   [[nodiscard]] bool allocated() const { return claim.allocation.has_value(); }
   // status.reservedFor.
   [[nodiscard]] std::size_t consumers() const;
-  [[nodiscard]] bool IsReservedFor(std::string_view pod_uid) const;
+  [[nodiscard]] bool IsReservedFor(std::string_view uid) const;
+  // Whether it is reserved for the PodGroup of this name: pods know no more of their group.
+  [[nodiscard]] bool IsReservedForGroup(std::string_view group) const;
 };
 
 using ClaimPtr = std::shared_ptr<const ClaimView>;
@@ -62,10 +65,13 @@ class ClaimTable {
   // The claim "namespace/name", or null.
   [[nodiscard]] ClaimPtr Find(std::string_view key) const;
 
-  // From now until EndFlight the devices of `allocation` belong to the claim.
-  void BeginFlight(const ClaimView& claim, const api::AllocationResult& allocation);
-  // The allocation was written, or given up: what the API says counts again.
-  void EndFlight(std::string_view uid);
+  // From now until EndFlight the devices of `allocation` belong to the claim. Members of a pod
+  // group may share one: `holder` is the uid of the pod that it is decided for.
+  void BeginFlight(const ClaimView& claim, const api::AllocationResult& allocation,
+                   std::string_view holder);
+  // The allocation was written, or given up, for this holder. With the last holder what the API
+  // says counts again.
+  void EndFlight(std::string_view uid, std::string_view holder);
   [[nodiscard]] bool InFlight(std::string_view uid) const {
     return in_flight_.contains(std::string(uid));
   }
@@ -79,6 +85,7 @@ class ClaimTable {
   std::unordered_map<std::string, ClaimPtr> claims_;  // by key
   struct Flight {
     std::string key;
+    std::unordered_set<std::string> holders;
   };
   std::unordered_map<std::string, Flight> in_flight_;  // by uid
 };

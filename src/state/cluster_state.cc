@@ -46,6 +46,8 @@ void ClusterState::Put(Part part, const Value& object) {
       return volumes.volumes.Put(object);
     case Part::kStorageClass:
       return volumes.classes.Put(object);
+    case Part::kPodGroup:
+      return groups.Put(object);
   }
 }
 
@@ -57,7 +59,10 @@ void ClusterState::Remove(Part part, const Value& object) {
       nodes.RemovePod(uid);
       pod_keys_.erase(uid);
       const auto entry = pods_.find(client::KeyOf(object));
-      if (entry != pods_.end() && entry->second->uid == uid) pods_.erase(entry);
+      if (entry != pods_.end() && entry->second->uid == uid) {
+        ForgetMember(*entry->second);
+        pods_.erase(entry);
+      }
       return;
     }
     case Part::kNode:
@@ -84,6 +89,8 @@ void ClusterState::Remove(Part part, const Value& object) {
       return volumes.volumes.Remove(object);
     case Part::kStorageClass:
       return volumes.classes.Remove(object);
+    case Part::kPodGroup:
+      return groups.Remove(client::KeyOf(object));
   }
 }
 
@@ -146,9 +153,29 @@ void ClusterState::PutClaim(const Value& object) {
 
 void ClusterState::PutPod(const Value& object) {
   PodPtr pod = ReadPod(object, names);
+  if (!pod->group.empty()) members_[pod->group_key()].insert(pod->key());
   if (!pod->node_name.empty()) nodes.PutPod(pod);
   pod_keys_.insert_or_assign(pod->uid, pod->key());
   pods_.insert_or_assign(pod->key(), std::move(pod));
+}
+
+void ClusterState::ForgetMember(const PodView& pod) {
+  if (pod.group.empty()) return;
+  const auto members = members_.find(pod.group_key());
+  if (members == members_.end()) return;
+  members->second.erase(pod.key());
+  if (members->second.empty()) members_.erase(members);
+}
+
+std::vector<PodPtr> ClusterState::MembersOf(std::string_view group_key) const {
+  std::vector<PodPtr> pods;
+  const auto members = members_.find(std::string(group_key));
+  if (members == members_.end()) return pods;
+  for (const std::string& key : members->second) {
+    const PodPtr pod = FindPodByKey(key);
+    if (pod && !pod->terminal && pod->group_key() == group_key) pods.push_back(pod);
+  }
+  return pods;
 }
 
 void ClusterState::PutNode(const Value& object) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "allocator/inventory.h"
 #include "json/value.h"
 #include "state/claim_table.h"
+#include "state/group_table.h"
 #include "state/node_table.h"
 #include "state/pod_view.h"
 #include "state/volume_table.h"
@@ -27,6 +29,7 @@ enum class Part : std::uint8_t {
   kVolumeClaim,
   kVolume,
   kStorageClass,
+  kPodGroup,
 };
 
 // One view of the cluster: nodes with their pods, devices and who holds them. Filled by informers
@@ -47,6 +50,9 @@ class ClusterState {
   [[nodiscard]] PodPtr FindPod(std::string_view uid) const;
   [[nodiscard]] PodPtr FindPodByKey(std::string_view key) const;
   [[nodiscard]] const std::unordered_map<std::string, PodPtr>& pods() const { return pods_; }
+
+  // The pods that name the group "namespace/name" and have not ended, in the order of their keys.
+  [[nodiscard]] std::vector<PodPtr> MembersOf(std::string_view group_key) const;
 
   // The labels of a namespace; null when it is unknown.
   [[nodiscard]] const json::Value& NamespaceLabels(std::string_view ns) const;
@@ -72,16 +78,19 @@ class ClusterState {
   NodeTable nodes{names};
   ClaimTable claims{names, inventory};
   VolumeTable volumes;
+  GroupTable groups;
 
  private:
   void PutPod(const json::Value& pod);
+  void ForgetMember(const PodView& pod);
   void PutNode(const json::Value& node);
   void PutClaim(const json::Value& claim);
   void SliceChanged(const json::Value& slice);
   void ClaimChanged(const ClaimPtr& claim);
 
-  std::unordered_map<std::string, PodPtr> pods_;           // by "namespace/name"
-  std::unordered_map<std::string, std::string> pod_keys_;  // uid to "namespace/name"
+  std::unordered_map<std::string, PodPtr> pods_;                    // by "namespace/name"
+  std::unordered_map<std::string, std::string> pod_keys_;           // uid to "namespace/name"
+  std::unordered_map<std::string, std::set<std::string>> members_;  // keys of pods by group
   std::vector<allocator::NodeIndex> device_nodes_;
   std::vector<NodeIndex> node_of_;
   std::unordered_map<std::string, json::Value> namespaces_;  // labels by name

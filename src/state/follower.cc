@@ -24,13 +24,15 @@ const Source kSources[] = {
     {Part::kStorageClass, kStorageClasses, true},
     {Part::kVolume, kVolumes, true},
     {Part::kVolumeClaim, kVolumeClaims, true},
+    {Part::kPodGroup, kPodGroups, true},
     {Part::kPod, client::resources::kPods, false},
 };
 
 }  // namespace
 
-Follower::Follower(client::Client& client, ClusterState& state, Listener listener) {
+Follower::Follower(client::Client& client, ClusterState& state, Listener listener, Groups groups) {
   for (const Source& source : kSources) {
+    if (source.part == Part::kPodGroup && groups == Groups::kIgnored) continue;
     client::Informer::Options options{.resource = source.resource};
     options.optional = source.optional;
     informers_.push_back(std::make_unique<client::Informer>(client, std::move(options)));

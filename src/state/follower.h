@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -17,8 +18,11 @@ class Follower {
   // Called after the change has been applied.
   using Listener = std::function<void(Part, const client::Change&)>;
 
+  // Whether pod groups matter: only with upstream's gate GenericWorkload do they exist.
+  enum class Groups : std::uint8_t { kIgnored, kFollowed };
+
   // `client` and `state` must outlive the follower.
-  Follower(client::Client& client, ClusterState& state, Listener listener);
+  Follower(client::Client& client, ClusterState& state, Listener listener, Groups groups);
 
   // Calls `on_synced` once, when the first copy of every kind is there.
   void Start(std::function<void()> on_synced);

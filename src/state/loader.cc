@@ -18,7 +18,7 @@ struct Source {
 };
 
 // Nodes before what names them.
-const std::array<Source, 10> kSources = {{
+const std::array<Source, 11> kSources = {{
     {Part::kNamespace, client::resources::kNamespaces, "Namespace"},
     {Part::kNode, client::resources::kNodes, "Node"},
     {Part::kClass, client::resources::kDeviceClasses, "DeviceClass"},
@@ -28,6 +28,7 @@ const std::array<Source, 10> kSources = {{
     {Part::kStorageClass, kStorageClasses, "StorageClass"},
     {Part::kVolume, kVolumes, "PersistentVolume"},
     {Part::kVolumeClaim, kVolumeClaims, "PersistentVolumeClaim"},
+    {Part::kPodGroup, kPodGroups, "PodGroup"},
     {Part::kPod, client::resources::kPods, "Pod"},
 }};
 

@@ -29,6 +29,7 @@ std::vector<PodClaim> ReadClaims(const Value& pod) {
   for (const Value& entry : pod["spec"]["resourceClaims"].Items()) {
     PodClaim claim{.name = std::string(entry["name"].AsString())};
     claim.from_template = entry["resourceClaimName"].AsString().empty();
+    if (claim.from_template) claim.template_name = entry["resourceClaimTemplateName"].AsString();
     claim.claim_name = client::ClaimNameOf(pod, entry);
     if (claim.from_template && claim.claim_name.empty()) {
       for (const Value& status : pod["status"]["resourceClaimStatuses"].Items()) {
@@ -90,6 +91,7 @@ PodPtr ReadPod(Value pod, Names& names) {
   view->node_name = spec["nodeName"].AsString();
   view->scheduler_name = spec["schedulerName"].AsString("default-scheduler");
   view->nominated_node = status["nominatedNodeName"].AsString();
+  view->group = spec["schedulingGroup"]["podGroupName"].AsString();
   view->priority = spec["priority"].AsInt();
   view->created = client::CreatedAt(pod);
   view->terminal = client::IsPodTerminal(pod);

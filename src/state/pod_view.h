@@ -43,8 +43,9 @@ struct HostPort {
 // An entry of pod.spec.resourceClaims, resolved by pod.status.resourceClaimStatuses
 // (dynamic-resource-allocation's resourceclaim.Name).
 struct PodClaim {
-  std::string name;        // of the entry
-  std::string claim_name;  // of the ResourceClaim; empty while it was not generated
+  std::string name;           // of the entry
+  std::string claim_name;     // of the ResourceClaim; empty while it was not generated
+  std::string template_name;  // empty when the pod names the claim itself
   bool from_template = false;
   bool needed = true;  // false: the status says that no claim is needed
 };
@@ -64,6 +65,7 @@ struct PodView {
   std::string node_name;
   std::string scheduler_name;
   std::string nominated_node;
+  std::string group;  // the name of its PodGroup; empty for none
   std::int64_t priority = 0;
   Time created;
   bool terminal = false;  // Succeeded or Failed
@@ -84,6 +86,8 @@ struct PodView {
   std::uint64_t placement_id = 0;
 
   [[nodiscard]] std::string key() const { return ns + "/" + name; }
+  // REQUIRES: it is in a group.
+  [[nodiscard]] std::string group_key() const { return ns + "/" + group; }
 };
 
 using PodPtr = std::shared_ptr<const PodView>;
