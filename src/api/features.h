@@ -41,6 +41,7 @@ enum class Gate : std::uint8_t {
   kKubeletPodResourcesDynamicResources,
   kKubeletPodResourcesGet,
   kNodeDeclaredFeatures,
+  kPodGroupPreemptionPolicy,
   kResourceHealthStatus,
   kResourceHealthStatusMessage,
   kSchedulerPreQueueingHints,

@@ -344,6 +344,23 @@ inline constexpr ColumnInfo kPriorityClassColumns[] = {
     {"Age", "string", "", "Time since the object was created", 0},
     {"PreemptionPolicy", "string", "", "PreemptionPolicy", 0},
 };
+inline constexpr ColumnInfo kPodGroupColumns[] = {
+    {"Name", "string", "name", "Name of the object", 0},
+    {"Policy", "string", "", "Policy", 0},
+    {"Workload", "string", "", "Workload", 0},
+    {"Status", "string", "", "Status", 0},
+    {"Age", "string", "", "Time since the object was created", 0},
+};
+inline constexpr ColumnInfo kCompositePodGroupColumns[] = {
+    {"Name", "string", "name", "Name of the object", 0},
+    {"Policy", "string", "", "Policy", 0},
+    {"Workload", "string", "", "Workload", 0},
+    {"Age", "string", "", "Time since the object was created", 0},
+};
+inline constexpr ColumnInfo kWorkloadColumns[] = {
+    {"Name", "string", "name", "Name of the object", 0},
+    {"Age", "string", "", "Time since the object was created", 0},
+};
 inline constexpr ColumnInfo kLeaseColumns[] = {
     {"Name", "string", "name", "Name of the object", 0},
     {"Holder", "string", "", "Holder", 0},

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "api/features.h"
 #include "apiserver/admission.h"
 #include "base/random.h"
 
@@ -23,12 +24,26 @@ class TaintNodesByCondition final : public AdmissionPlugin {
   Status Admit(AdmissionRequest& request, const ObjectReader& objects) override;
 };
 
-// Pods get the number and the preemption policy of their PriorityClass.
+// Pods get the number and the preemption policy of their PriorityClass; pod groups the number, and
+// the policy when the gate PodGroupPreemptionPolicy is on.
 class Priority final : public AdmissionPlugin {
  public:
+  explicit Priority(const api::FeatureGates& gates) : gates_(gates) {}
   std::string_view name() const override { return "Priority"; }
   Status Admit(AdmissionRequest& request, const ObjectReader& objects) override;
   Status Validate(AdmissionRequest& request, const ObjectReader& objects) override;
+
+ private:
+  Status AdmitGroup(AdmissionRequest& request, const ObjectReader& objects, std::string_view noun);
+
+  const api::FeatureGates& gates_;
+};
+
+// New pod groups get the finalizer that keeps them while pods belong to them.
+class PodGroupProtection final : public AdmissionPlugin {
+ public:
+  std::string_view name() const override { return "PodGroupProtection"; }
+  Status Admit(AdmissionRequest& request, const ObjectReader& objects) override;
 };
 
 // Pods stay five minutes on a node that is not ready or cannot be reached.

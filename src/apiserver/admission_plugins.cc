@@ -30,13 +30,13 @@ std::span<const PluginEntry> BuiltInPlugins() {
          return std::make_shared<TaintNodesByCondition>();
        }},
       {"Priority", true,
-       [](Core&) -> std::shared_ptr<AdmissionPlugin> { return std::make_shared<Priority>(); }},
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<Priority>(core.gates());
+       }},
       {"DefaultTolerationSeconds", true,
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<DefaultTolerationSeconds>();
        }},
-      {"ResourceQuota", true,
-       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
       {"PodGroupProtection", true,
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<PodGroupProtection>();
@@ -45,6 +45,8 @@ std::span<const PluginEntry> BuiltInPlugins() {
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<ValidatingPolicies>(core);
        }},
+      {"ResourceQuota", true,
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<ResourceQuota>(core);
        }},
   };

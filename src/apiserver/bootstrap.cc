@@ -4,12 +4,14 @@
 
 #include <utility>
 
+#include "apiserver/bootstrap_gates.h"
 #include "apiserver/bootstrap_objects.h"
 #include "json/json.h"
 
 namespace drachma::apiserver {
 namespace {
 
+constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
 constexpr const char* kNamespaces[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
 
 json::Value KubernetesService() {
@@ -79,6 +81,22 @@ Status CreateMissing(Core& core, const json::Value& object) {
   return {};
 }
 
+// A store that was made while a gate was off lacks what the gate gives a role; people's own changes
+// to it stay (upstream's reconciliation of roles marked autoupdate).
+void AddMissingRules(Core& core, const json::Value& object) {
+  const auto parts = api::SplitGroupVersion(object["apiVersion"].AsString());
+  const KindPtr kind = core.kinds().FindByKind(parts.group, object["kind"].AsString());
+  if (kind == nullptr) return;
+  const std::string key = kind->KeyOf(std::string(object.At({"metadata", "namespace"}).AsString()),
+                                      std::string(object.At({"metadata", "name"}).AsString()));
+  const store::RecordPtr head = core.store().Head(key);
+  if (head == nullptr) return;
+  json::Value role = head->Object();
+  const bool updates = role.At({"metadata", "annotations", kAutoUpdate}).AsString() == "true";
+  if (!updates || !AddGatedRules(core.gates(), role)) return;
+  core.store().Put(key, std::move(role), head->revision, [](Result<store::RecordPtr>) {});
+}
+
 }  // namespace
 
 Status Bootstrap(Core& core) {
@@ -89,7 +107,14 @@ Status Bootstrap(Core& core) {
                                    {"metadata", json::Value::Object({{"name", name}})}})));
   }
   for (const std::string_view text : BootstrapObjects()) {
-    DRA_ASSIGN(const json::Value object, json::Read(text));
+    DRA_ASSIGN(json::Value object, json::Read(text));
+    AddGatedRules(core.gates(), object);
+    AddMissingRules(core, object);
+    DRA_TRY(CreateMissing(core, object));
+  }
+  for (const GatedObject& gated : GatedObjects()) {
+    if (!core.gates().On(gated.gate)) continue;
+    DRA_ASSIGN(const json::Value object, json::Read(gated.json));
     DRA_TRY(CreateMissing(core, object));
   }
   DRA_TRY(CreateMissing(core, KubernetesService()));

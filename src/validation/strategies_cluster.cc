@@ -9,7 +9,7 @@
 #include "validation/strategy_tables.h"
 #include "validation/workload_rules.h"
 
-// RBAC, disruption budgets, priority classes, pod groups, leases.
+// RBAC, disruption budgets, priority classes, leases.
 namespace drachma::validation {
 namespace {
 
@@ -264,77 +264,6 @@ ErrorList ValidatePriorityClassUpdate(const Context&, const Value& object, const
   return errors;
 }
 
-// --- PodGroup and Workload: nearly all of their rules are declarative.
-
-const std::vector<GatedFields>& PodGroupFields() {
-  static const std::vector<GatedFields> rows = {
-      {{"TopologyAwareWorkloadScheduling"}, {"spec.schedulingConstraints"}},
-      {{"DRAWorkloadResourceClaims"}, {"spec.resourceClaims"}},
-      {{"PodGroupPreemptionPolicy"}, {"spec.preemptionPolicy"}},
-      {{"CompositePodGroup"}, {"spec.parentCompositePodGroupName"}},
-  };
-  return rows;
-}
-const std::vector<GatedFields>& PodGroupStatusFields() {
-  static const std::vector<GatedFields> rows = {
-      {{"DRAWorkloadResourceClaims"}, {"status.resourceClaimStatuses"}, {"spec.resourceClaims"}}};
-  return rows;
-}
-const std::vector<GatedFields>& WorkloadFields() {
-  static const std::vector<GatedFields> rows = {
-      {{"TopologyAwareWorkloadScheduling"}, {"spec.podGroupTemplates[].schedulingConstraints"}},
-      {{"DRAWorkloadResourceClaims"}, {"spec.podGroupTemplates[].resourceClaims"}},
-      {{"PodGroupPreemptionPolicy"}, {"spec.podGroupTemplates[].preemptionPolicy"}},
-      {{"CompositePodGroup"}, {"spec.compositePodGroupTemplates"}},
-  };
-  return rows;
-}
-
-void PreparePodGroupCreate(const Context& context, Value& group) {
-  ClearStatus(context, group);
-  DropDisabled(context, PodGroupFields(), group, nullptr);
-}
-void PreparePodGroupUpdate(const Context& context, Value& group, const Value& old) {
-  KeepStatus(context, group, old);
-  DropDisabled(context, PodGroupFields(), group, &old);
-}
-void PreparePodGroupStatusUpdate(const Context& context, Value& group, const Value& old) {
-  KeepAllButStatus(context, group, old);
-  DropDisabled(context, PodGroupStatusFields(), group, &old);
-}
-void PrepareWorkloadCreate(const Context& context, Value& workload) {
-  StartGeneration(context, workload);
-  DropDisabled(context, WorkloadFields(), workload, nullptr);
-}
-void PrepareWorkloadUpdate(const Context& context, Value& workload, const Value& old) {
-  DropDisabled(context, WorkloadFields(), workload, &old);
-  CountGeneration(context, workload, old);
-}
-
-ErrorList ValidateGroupMeta(const Context&, const Value& object) {
-  return ValidateCoreObjectMeta(object["metadata"], Scope::kNamespaced, NameIsDnsSubdomain,
-                                "metadata");
-}
-ErrorList UpdateMetaOnly(const Context&, const Value& object, const Value& old) {
-  return MetaUpdateOf(object, old);
-}
-ErrorList ValidatePodGroupStatus(const Context&, const Value& group, const Value& old) {
-  ErrorList errors = MetaUpdateOf(group, old);
-  Append(errors, ValidateConditions(group["status"]["conditions"], "status.conditions"));
-  const auto statuses = group["status"]["resourceClaimStatuses"].Items();
-  for (std::size_t i = 0; i < statuses.size(); ++i) {
-    const std::string_view name = statuses[i]["name"].AsString();
-    const bool known =
-        std::ranges::any_of(group["spec"]["resourceClaims"].Items(),
-                            [&](const Value& claim) { return claim["name"].AsString() == name; });
-    if (known) continue;
-    errors.push_back(Invalid(Child(Index("status.resourceClaimStatuses", i), "name"),
-                             ShownText(name),
-                             "must match the name of an entry in `spec.resourceClaims`"));
-  }
-  return errors;
-}
-
 // --- Lease
 
 ErrorList ValidateLeaseSpec(const Value& spec) {
@@ -378,7 +307,32 @@ ErrorList ValidateLeaseUpdate(const Context&, const Value& lease, const Value& o
 
 constexpr std::string_view kStatus = "status";
 
+// A definition starts with its storage version as the only one that objects may be stored in.
+void PrepareDefinitionCreate(const Context& context, Value& definition) {
+  ClearStatusAndStartGeneration(context, definition);
+  Value stored = Value::Array();
+  for (const Value& version : definition["spec"]["versions"].Items()) {
+    const auto known = stored.Items();
+    if (version["storage"].AsBool() && std::ranges::find(known, version["name"]) == known.end()) {
+      stored.Append(version["name"]);
+    }
+  }
+  definition.Edit("status").Set("storedVersions", std::move(stored));
+}
+
+ErrorList ValidateDefinition(const Context&, const Value& definition) {
+  return ValidateCoreObjectMeta(definition["metadata"], Scope::kCluster, NameIsDnsSubdomain,
+                                "metadata");
+}
+
 constexpr Strategy kRows[] = {
+    {.group = "apiextensions.k8s.io",
+     .kind = "CustomResourceDefinition",
+     .scope = Scope::kCluster,
+     .prepare_create = PrepareDefinitionCreate,
+     .prepare_update = KeepStatusAndCountGeneration,
+     .validate_create = ValidateDefinition,
+     .reset_fields = "status"},
     {.group = kRbac,
      .kind = "Role",
      .allow_create_on_update = Rule::kYes,
@@ -422,28 +376,6 @@ constexpr Strategy kRows[] = {
      .prepare_create = StartGeneration,
      .validate_create = ValidatePriorityClass,
      .validate_update = ValidatePriorityClassUpdate},
-    {.group = kScheduling,
-     .kind = "PodGroup",
-     .allow_unconditional_update = Never,
-     .prepare_create = PreparePodGroupCreate,
-     .prepare_update = PreparePodGroupUpdate,
-     .validate_create = ValidateGroupMeta,
-     .validate_update = UpdateMetaOnly,
-     .reset_fields = kStatus},
-    {.group = kScheduling,
-     .kind = "PodGroup",
-     .subresource = kStatus,
-     .allow_unconditional_update = Never,
-     .prepare_update = PreparePodGroupStatusUpdate,
-     .validate_update = ValidatePodGroupStatus,
-     .reset_fields = "metadata,spec"},
-    {.group = kScheduling,
-     .kind = "Workload",
-     .allow_unconditional_update = Never,
-     .prepare_create = PrepareWorkloadCreate,
-     .prepare_update = PrepareWorkloadUpdate,
-     .validate_create = ValidateGroupMeta,
-     .validate_update = UpdateMetaOnly},
     {.group = "coordination.k8s.io",
      .kind = "Lease",
      .allow_create_on_update = Rule::kYes,

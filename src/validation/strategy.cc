@@ -27,10 +27,10 @@ using StrategyMap = std::map<StrategyKey, const Strategy*>;
 
 StrategyMap MakeMap() {
   StrategyMap map;
-  for (const auto& rows : {ResourceStrategies(), PodStrategies(), WorkloadStrategies(),
-                           CoreStrategies(), QuotaStrategies(), ServiceStrategies(),
-                           VolumeStrategies(), EventStrategies(), ClusterStrategies(),
-                           AdmissionStrategies()}) {
+  for (const auto& rows :
+       {ResourceStrategies(), PodStrategies(), WorkloadStrategies(), CoreStrategies(),
+        QuotaStrategies(), ServiceStrategies(), VolumeStrategies(), EventStrategies(),
+        ClusterStrategies(), AdmissionStrategies(), SchedulingStrategies()}) {
     for (const Strategy& row : rows) map[{row.group, row.kind, row.subresource}] = &row;
   }
   return map;
