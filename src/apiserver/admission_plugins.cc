@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "apiserver/admission_basic.h"
+#include "apiserver/admission_limits.h"
+#include "apiserver/admission_owners.h"
+#include "apiserver/admission_pod_security.h"
 #include "apiserver/admission_quota.h"
 #include "apiserver/node_authorizer.h"
 #include "apiserver/validating_policies.h"
@@ -17,6 +20,8 @@ std::span<const PluginEntry> BuiltInPlugins() {
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<NamespaceLifecycle>();
        }},
+      {"LimitRanger", true,
+       [](Core&) -> std::shared_ptr<AdmissionPlugin> { return std::make_shared<LimitRanger>(); }},
       {"ServiceAccount", false,
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<ServiceAccount>(core.random());
@@ -29,6 +34,8 @@ std::span<const PluginEntry> BuiltInPlugins() {
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<TaintNodesByCondition>();
        }},
+      {"PodSecurity", true,
+       [](Core&) -> std::shared_ptr<AdmissionPlugin> { return std::make_shared<PodSecurity>(); }},
       {"Priority", true,
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<Priority>(core.gates());
@@ -40,6 +47,10 @@ std::span<const PluginEntry> BuiltInPlugins() {
       {"PodGroupProtection", true,
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<PodGroupProtection>();
+       }},
+      {"OwnerReferencesPermissionEnforcement", false,
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<OwnerReferences>(core);
        }},
       {"ValidatingAdmissionPolicy", true,
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
@@ -72,15 +83,12 @@ bool IsKnownUpstream(std::string_view name) {
       "ExtendedResourceToleration",
       "ImagePolicyWebhook",
       "LimitPodHardAntiAffinityTopology",
-      "LimitRanger",
       "MutatingAdmissionPolicy",
       "MutatingAdmissionWebhook",
       "NamespaceAutoProvision",
       "NamespaceExists",
-      "OwnerReferencesPermissionEnforcement",
       "PersistentVolumeClaimResize",
       "PodNodeSelector",
-      "PodSecurity",
       "PodTolerationRestriction",
       "PodTopologyLabels",
       "RuntimeClass",

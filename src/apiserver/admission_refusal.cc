@@ -1,5 +1,9 @@
 #include "apiserver/admission_refusal.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 #include <string>
 
 #include "apiserver/status.h"
@@ -14,6 +18,16 @@ Error AdmissionRefusal(const AdmissionRequest& request, std::string_view why) {
   }
   if (name.empty()) name = "Unknown";
   return ForbiddenError(request.group, request.resource, name, why);
+}
+
+std::string AggregateText(const std::vector<std::string>& errors) {
+  std::vector<std::string_view> distinct;
+  std::set<std::string_view> seen;
+  for (const std::string& error : errors) {
+    if (seen.insert(error).second) distinct.push_back(error);
+  }
+  if (distinct.size() == 1) return std::string(distinct.front());
+  return fmt::format("[{}]", fmt::join(distinct, ", "));
 }
 
 }  // namespace drachma::apiserver

@@ -217,6 +217,8 @@ Status Core::Check(WriteJob& job) {
       job.name = object["metadata"]["name"].AsString();
     }
     DRA_TRY(Validate(job.admission));
+      // Who looks at the finished object knows the name that was made for it.
+      if (job.admission.name.empty()) job.admission.name = job.name;
   }
   return {};
 }

@@ -140,8 +140,8 @@ std::string WrongType(const cel::Type* type, PolicyCompiler::Returns returns) {
 
 }  // namespace
 
-std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(Authorizer authorizer) {
-  auto& made = environments_[static_cast<std::size_t>(authorizer)];
+std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(MayAsk may_ask) {
+  auto& made = environments_[static_cast<std::size_t>(may_ask)];
   if (made != nullptr) return made;
   made = std::make_shared<cel::Environment>();
   AddKubernetesLibraries(*made);
@@ -152,7 +152,7 @@ std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(Authorizer aut
   env.AddVariable("namespaceObject", cel::StructType(env.arena(), "kubernetes.Namespace"));
   env.AddVariable("request", cel::StructType(env.arena(), "kubernetes.AdmissionRequest"));
   if (options_.params) env.AddVariable("params", &cel::types::kDyn);
-  if (authorizer == Authorizer::kYes) {
+  if (may_ask == MayAsk::kYes) {
     env.AddVariable("authorizer", cel::StructType(env.arena(), cel::kAuthorizerType));
     env.AddVariable("authorizer.requestResource",
                     cel::StructType(env.arena(), cel::kResourceCheckType));
@@ -172,10 +172,9 @@ void PolicyCompiler::DeclareVariables(cel::CheckEnv& env) const {
   env.AddStruct(std::move(declaration));
 }
 
-PolicyExpression PolicyCompiler::Compile(std::string_view text, Returns returns,
-                                         Authorizer authorizer) {
+PolicyExpression PolicyCompiler::Compile(std::string_view text, Returns returns, MayAsk may_ask) {
   PolicyExpression expression{.text = std::string(text), .program = {}, .fault = {}};
-  const std::shared_ptr<cel::Environment> env = EnvironmentWith(authorizer);
+  const std::shared_ptr<cel::Environment> env = EnvironmentWith(may_ask);
   auto checked = cel::CompileExpression(text, *env);
   if (!checked) {
     expression.fault = "compilation failed: " + checked.error().ToString();
@@ -198,7 +197,7 @@ PolicyExpression PolicyCompiler::Compile(std::string_view text, Returns returns,
 
 PolicyVariable PolicyCompiler::CompileVariable(std::string_view name, std::string_view text) {
   PolicyVariable variable{.name = std::string(name),
-                          .expression = Compile(text, Returns::kAnything, Authorizer::kYes)};
+                          .expression = Compile(text, Returns::kAnything, MayAsk::kYes)};
   const auto& program = variable.expression.program;
   types_[variable.name] =
       program ? VisibleType(arena_, program->checked.output_type()) : &cel::types::kDyn;

@@ -43,17 +43,16 @@ class PolicyCompiler {
     bool variables = false;  // `variables` is there
   };
   enum class Returns : std::uint8_t { kBool, kString, kStringOrNull, kAnything };
-  enum class Authorizer : std::uint8_t { kNo, kYes };
+  enum class MayAsk : std::uint8_t { kNo, kYes };
 
   explicit PolicyCompiler(Options options) : options_(options) {}
 
-  [[nodiscard]] PolicyExpression Compile(std::string_view text, Returns returns,
-                                         Authorizer authorizer);
+  [[nodiscard]] PolicyExpression Compile(std::string_view text, Returns returns, MayAsk may_ask);
   // Makes the type of an expression known as that of the variable `name`.
   [[nodiscard]] PolicyVariable CompileVariable(std::string_view name, std::string_view text);
 
  private:
-  std::shared_ptr<cel::Environment> EnvironmentWith(Authorizer authorizer);
+  std::shared_ptr<cel::Environment> EnvironmentWith(MayAsk may_ask);
   void DeclareVariables(cel::CheckEnv& env) const;
 
   const Options options_;

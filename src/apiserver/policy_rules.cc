@@ -27,7 +27,7 @@ using validation::Invalid;
 using validation::Required;
 using validation::ShownText;
 using Returns = PolicyCompiler::Returns;
-using Authorizer = PolicyCompiler::Authorizer;
+using MayAsk = PolicyCompiler::MayAsk;
 
 constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 constexpr std::size_t kConditionsMax = 64;
@@ -123,7 +123,7 @@ class SpecChecker {
       if (text.empty()) {
         errors_.push_back(Required(Child(at, "expression")));
       } else {
-        Report(compiler.Compile(text, Returns::kBool, Authorizer::kYes), Child(at, "expression"));
+        Report(compiler.Compile(text, Returns::kBool, MayAsk::kYes), Child(at, "expression"));
       }
       const std::string_view name = condition["name"].AsString();
       if (name.empty()) {
@@ -168,7 +168,7 @@ class SpecChecker {
       if (Trimmed(text).empty()) {
         errors_.push_back(Required(Child(at, "expression"), "expression is not specified"));
       } else {
-        Report(compiler_.Compile(text, Returns::kBool, Authorizer::kYes), Child(at, "expression"));
+        Report(compiler_.Compile(text, Returns::kBool, MayAsk::kYes), Child(at, "expression"));
       }
       CheckTexts(rule, at);
     }
@@ -180,7 +180,7 @@ class SpecChecker {
     constexpr const char* kEmpty = "must be non-empty if specified";
     const std::string_view expression = rule["messageExpression"].AsString();
     if (!Trimmed(expression).empty()) {
-      Report(compiler_.Compile(expression, Returns::kString, Authorizer::kNo),
+      Report(compiler_.Compile(expression, Returns::kString, MayAsk::kNo),
              Child(at, "messageExpression"));
     } else if (!expression.empty()) {
       errors_.push_back(Invalid(Child(at, "messageExpression"), ShownText(expression), kEmpty));
@@ -242,8 +242,7 @@ class SpecChecker {
       errors_.push_back(Required(
           path, fmt::format("must not exceed {} bytes in length", kValueExpressionBytesMax)));
     } else {
-      PolicyExpression compiled =
-          compiler_.Compile(trimmed, Returns::kStringOrNull, Authorizer::kYes);
+      PolicyExpression compiled = compiler_.Compile(trimmed, Returns::kStringOrNull, MayAsk::kYes);
       compiled.text = text;
       Report(compiled, path);
     }

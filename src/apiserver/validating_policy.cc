@@ -1,18 +1,19 @@
+
 #include "apiserver/validating_policy.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
+
+#include "apiserver/admission_refusal.h"
 
 namespace drachma::apiserver {
 namespace {
 
 using json::Value;
 using Returns = PolicyCompiler::Returns;
-using Authorizer = PolicyCompiler::Authorizer;
+using MayAsk = PolicyCompiler::MayAsk;
 
 // Of the text that a messageExpression gives; a longer one is not used.
 constexpr std::size_t kMessageBytesMax = 5 * 1024;
@@ -22,17 +23,6 @@ std::string Trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
-}
-
-// Errors as apimachinery's Aggregate shows them.
-std::string Joined(const std::vector<std::string>& errors) {
-  if (errors.size() == 1) return errors.front();
-  std::vector<std::string_view> distinct;
-  std::set<std::string_view> seen;
-  for (const std::string& error : errors) {
-    if (seen.insert(error).second) distinct.push_back(error);
-  }
-  return fmt::format("[{}]", fmt::join(distinct, ", "));
 }
 
 std::vector<const PolicyExpression*> Pointers(const std::vector<PolicyExpression>& expressions) {
@@ -52,24 +42,23 @@ ValidatingPolicy::ValidatingPolicy(Value policy) : policy_(std::move(policy)) {
   }
   for (const Value& condition : spec["matchConditions"].Items()) {
     conditions_.push_back(
-        compiler.Compile(condition["expression"].AsString(), Returns::kBool, Authorizer::kYes));
+        compiler.Compile(condition["expression"].AsString(), Returns::kBool, MayAsk::kYes));
   }
   for (const Value& source : spec["validations"].Items()) {
     Validation& validation = validations_.emplace_back();
     validation.expression =
-        compiler.Compile(source["expression"].AsString(), Returns::kBool, Authorizer::kYes);
+        compiler.Compile(source["expression"].AsString(), Returns::kBool, MayAsk::kYes);
     validation.text = source["message"].AsString();
     validation.reason = source["reason"].AsString("Invalid");
     const std::string_view message = source["messageExpression"].AsString();
     if (!message.empty()) {
-      validation.message = compiler.Compile(message, Returns::kString, Authorizer::kNo);
+      validation.message = compiler.Compile(message, Returns::kString, MayAsk::kNo);
     }
   }
   for (const Value& source : spec["auditAnnotations"].Items()) {
-    annotations_.push_back(
-        {.key = std::string(source["key"].AsString()),
-         .expression = compiler.Compile(source["valueExpression"].AsString(),
-                                        Returns::kStringOrNull, Authorizer::kYes)});
+    annotations_.push_back({.key = std::string(source["key"].AsString()),
+                            .expression = compiler.Compile(source["valueExpression"].AsString(),
+                                                           Returns::kStringOrNull, MayAsk::kYes)});
   }
 }
 
@@ -98,7 +87,7 @@ std::expected<ValidatingPolicy::Applies, std::string> ValidatingPolicy::Conditio
   }
   if (errors.empty()) return Applies::kYes;
   if (fails_open()) return Applies::kNo;
-  return std::unexpected(Joined(errors));
+  return std::unexpected(AggregateText(errors));
 }
 
 PolicyDecision ValidatingPolicy::Decide(const Validation& validation,

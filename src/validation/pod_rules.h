@@ -56,6 +56,9 @@ enum class ResourceHolder : std::uint8_t { kContainer, kPod };
                                           const NameSet& claims, const std::string& path);
 // A name in a list of resources: a standard one, or qualified.
 [[nodiscard]] ErrorList ValidateResourceName(std::string_view name, const std::string& path);
+// The same in a list of a container's resources.
+[[nodiscard]] ErrorList ValidateContainerResourceName(std::string_view name,
+                                                      const std::string& path);
 // A quantity that is not negative, and whole where the resource is counted.
 [[nodiscard]] ErrorList ValidateResourceQuantity(std::string_view name, const json::Value& quantity,
                                                  const std::string& path);

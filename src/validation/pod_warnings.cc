@@ -176,6 +176,37 @@ void WarnPlacement(const Value& spec, const std::string& path, Texts& out) {
   }
 }
 
+// Annotations from before there were fields for what they say.
+void WarnSeccomp(const Value& holder, const std::string& key, const Value& annotations,
+                 const std::string& path, Texts& out) {
+  if (holder["securityContext"]["seccompProfile"].IsObject() || !annotations.Has(key)) return;
+  out.push_back(Key(path, key) +
+                ": non-functional in v1.27+; use the \"seccompProfile\" field instead");
+}
+
+bool SaysTheSame(std::string_view annotation, const Value& profile) {
+  constexpr std::string_view kLocal = "localhost/";
+  const std::string_view type = profile["type"].AsString();
+  if (annotation == "runtime/default") return type == "RuntimeDefault";
+  if (annotation == "unconfined") return type == "Unconfined";
+  return annotation.starts_with(kLocal) && type == "Localhost" &&
+         profile["localhostProfile"].AsString() == annotation.substr(kLocal.size());
+}
+
+// In templates only: of pods, the annotation and the field are made equal.
+void WarnAppArmor(const Value& spec, const Value& container, const Value& annotations,
+                  const std::string& path, Texts& out) {
+  const std::string key = fmt::format("container.apparmor.security.beta.kubernetes.io/{}",
+                                      container["name"].AsString());
+  const Value* annotation = annotations.Find(key);
+  if (annotation == nullptr || container["securityContext"]["appArmorProfile"].IsObject() ||
+      SaysTheSame(annotation->AsString(), spec["securityContext"]["appArmorProfile"])) {
+    return;
+  }
+  out.push_back(Key(path, key) +
+                ": deprecated since v1.30; use the \"appArmorProfile\" field instead");
+}
+
 }  // namespace
 
 std::vector<std::string> WarningsOfPod(const Value& spec, const Value& meta,
@@ -206,10 +237,18 @@ std::vector<std::string> WarningsOfPod(const Value& spec, const Value& meta,
                               Child(Index(Child(spec_path, "imagePullSecrets"), i), "name")));
   }
   WarnFractionalBytes(spec["overhead"], Child(spec_path, "overhead"), out);
+  const Value& annotations = meta["annotations"];
+  const std::string annotations_path = Child(path, "metadata.annotations");
+  WarnSeccomp(spec, "seccomp.security.alpha.kubernetes.io/pod", annotations, annotations_path, out);
   for (const std::string_view list : {"initContainers", "containers"}) {
     const auto containers = spec[list].Items();
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const std::string at = Index(Child(spec_path, list), i);
+      WarnSeccomp(containers[i],
+                  fmt::format("container.seccomp.security.alpha.kubernetes.io/{}",
+                              containers[i]["name"].AsString()),
+                  annotations, annotations_path, out);
+      if (!path.empty()) WarnAppArmor(spec, containers[i], annotations, annotations_path, out);
       for (const std::string_view kind : {"limits", "requests"}) {
         WarnFractionalBytes(containers[i]["resources"][kind], Child(Child(at, "resources"), kind),
                             out);

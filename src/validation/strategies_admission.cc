@@ -1,13 +1,15 @@
 #include <array>
 #include <string>
+#include <vector>
 
 #include "validation/admission_rules.h"
+#include "validation/limit_range.h"
 #include "validation/names.h"
 #include "validation/object_meta.h"
 #include "validation/strategy_tables.h"
 
-// Admission policies and their bindings. What a policy's expressions must be is for who compiles
-// them (apiserver's policy_rules).
+// What admission goes by: policies with their bindings, and limit ranges. What a policy's
+// expressions must be is for who compiles them (apiserver's policy_rules).
 namespace drachma::validation {
 namespace {
 
@@ -57,6 +59,20 @@ std::vector<std::string> WarnOfSuffix(const Context&, const Value& object, const
   return warnings;
 }
 
+ErrorList CreateLimitRange(const Context&, const Value& object) {
+  ErrorList errors = ValidateCoreObjectMeta(object["metadata"], Scope::kNamespaced,
+                                            NameIsDnsSubdomain, "metadata");
+  Append(errors, ValidateLimits(object["spec"]["limits"], "spec.limits"));
+  return errors;
+}
+ErrorList UpdateLimitRange(const Context& context, const Value& object, const Value&) {
+  return CreateLimitRange(context, object);
+}
+void NameLimitRange(const Context& context, Value& object) {
+  const bool named = !object["metadata"]["name"].AsString().empty();
+  if (!named && context.new_uid) object.Edit("metadata").Set("name", context.new_uid());
+}
+
 constexpr auto kStrategies = std::to_array<Strategy>({
     {.group = kGroup,
      .kind = "ValidatingAdmissionPolicy",
@@ -77,6 +93,13 @@ constexpr auto kStrategies = std::to_array<Strategy>({
      .validate_create = CreateBinding,
      .validate_update = UpdateBinding,
      .warn_update = WarnOfSuffix},
+    {.group = "",
+     .kind = "LimitRange",
+     .scope = Scope::kNamespaced,
+     .allow_create_on_update = Rule::kYes,
+     .prepare_create = NameLimitRange,
+     .validate_create = CreateLimitRange,
+     .validate_update = UpdateLimitRange},
 });
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace drachma::validation {
 [[nodiscard]] std::span<const Strategy> ServiceStrategies();
 [[nodiscard]] std::span<const Strategy> VolumeStrategies();
 [[nodiscard]] std::span<const Strategy> EventStrategies();
-[[nodiscard]] std::span<const Strategy> AdmissionStrategies();  // admission policies
+[[nodiscard]] std::span<const Strategy> AdmissionStrategies();  // policies, limit ranges
 [[nodiscard]] std::span<const Strategy> ClusterStrategies();     // RBAC, policy, leases
 [[nodiscard]] std::span<const Strategy> SchedulingStrategies();  // pod groups, workloads
 
