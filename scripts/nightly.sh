@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export DRACHMA_NIGHTLY=1 FUZZ_SECONDS=${FUZZ_SECONDS:-600}
-readonly drachma=build/release/drachma
+readonly drachma=${DRACHMA:-build/release/drachma}
 readonly allocator_cases=${ALLOCATOR_CASES:-1000000} kills=${KILLS:-1000}
 
 # sanitized PRESET: builds and runs all tests with it.

@@ -113,6 +113,8 @@ class Core final : public ObjectReader {
     std::vector<std::shared_ptr<AdmissionPlugin>> admission;
     std::vector<std::shared_ptr<AsyncAdmission>> webhooks;
     std::vector<std::shared_ptr<Authorizer>> authorizers;
+    // Events that may wait for one watch; beyond it 410.
+    std::size_t watch_lag_events_max = store::kWatchLagDefault;
     std::uint64_t seed = 0;
   };
 
@@ -176,6 +178,7 @@ class Core final : public ObjectReader {
   [[nodiscard]] KindTable& kinds() { return kinds_; }
   [[nodiscard]] const KindTable& kinds() const { return kinds_; }
   [[nodiscard]] const api::FeatureGates& gates() const { return options_.gates; }
+  [[nodiscard]] std::size_t watch_lag_events_max() const { return options_.watch_lag_events_max; }
   [[nodiscard]] bool GateOn(std::string_view name) const;
   [[nodiscard]] Executor& executor() { return executor_; }
   [[nodiscard]] Time Now() const { return executor_.clock().Now(); }

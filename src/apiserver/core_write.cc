@@ -5,7 +5,9 @@
 
 #include "apiserver/codec.h"
 #include "apiserver/core.h"
+#include "apiserver/limits.h"
 #include "apiserver/list.h"
+#include "apiserver/objects.h"
 #include "apiserver/status.h"
 #include "apiserver/transforms.h"
 
@@ -215,10 +217,10 @@ Status Core::Check(WriteJob& job) {
           job.subresource, job.name);
       DRA_TRY(job.kind->BeforeCreate(context, object, &job.warnings));
       job.name = object["metadata"]["name"].AsString();
-    }
-    DRA_TRY(Validate(job.admission));
       // Who looks at the finished object knows the name that was made for it.
       if (job.admission.name.empty()) job.admission.name = job.name;
+    }
+    DRA_TRY(Validate(job.admission));
   }
   return {};
 }
@@ -283,6 +285,11 @@ void Core::Checked(const WriteJobPtr& job) {
       return Refuse(*job, AlreadyExistsError(job->kind->group(), job->kind->plural(), job->name));
     }
     return Finish(*job, {.object = object});
+  }
+  if (IsLargerThan(object, kObjectBytesMax)) {
+    return Refuse(
+        *job, {.code = Code::kTooLarge,
+               .message = fmt::format("Request entity too large: limit is {}", kObjectBytesMax)});
   }
   store_.Put(key, object, job->base == nullptr ? store::kMustNotExist : job->base->revision,
              [this, self = std::weak_ptr(self_), job](Result<store::RecordPtr> result) {

@@ -105,13 +105,13 @@ json::Value GroupEntry(std::string_view name, const std::vector<std::string>& ve
 
 }  // namespace
 
-json::Value Discovery::Version() {
+json::Value Discovery::Version(int emulated_minor) {
   return json::Value::Object({{"major", "1"},
                               {"minor", "37"},
                               {"emulationMajor", "1"},
-                              {"emulationMinor", "37"},
+                              {"emulationMinor", std::to_string(emulated_minor)},
                               {"minCompatibilityMajor", "1"},
-                              {"minCompatibilityMinor", "36"},
+                              {"minCompatibilityMinor", std::to_string(emulated_minor - 1)},
                               {"gitVersion", "v1.37.2"},
                               {"gitCommit", "drachma"},
                               {"gitTreeState", "clean"},

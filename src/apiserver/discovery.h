@@ -37,7 +37,7 @@ class Discovery {
   [[nodiscard]] std::string OpenApiHash(std::string_view path);
 
   // {"major":"1","minor":"37",…}: what this server says it is.
-  [[nodiscard]] static json::Value Version();
+  [[nodiscard]] static json::Value Version(int emulated_minor);
 
  private:
   struct Group {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "apiserver/auth.h"
+#include "apiserver/core.h"
+#include "apiserver/http_metrics.h"
 #include "apiserver/request.h"
 #include "base/result.h"
 #include "client/client.h"
@@ -15,6 +17,10 @@ namespace drachma::apiserver {
 void AddSelectors(const Query& query, client::Request& call);
 // What a request is about, before its user and its options are known.
 [[nodiscard]] Attributes AttributesOf(const net::HttpRequest& request);
+// What a request is counted under. Names that nothing serves stay empty: whoever sends them shall
+// not make the metrics grow.
+[[nodiscard]] RequestLabels LabelsOf(const net::HttpRequest& request, const RequestPath& path,
+                                     const Core& core);
 // The lower-case method, the verb of requests that are for no resource.
 [[nodiscard]] std::string LowerCaseMethod(const net::HttpRequest& request);
 

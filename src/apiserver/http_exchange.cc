@@ -38,6 +38,12 @@ HttpResponse ErrorResponse(const Error& error) {
   return response;
 }
 
+HttpResponse TooManyRequestsResponse() {
+  HttpResponse response = TextResponse(429, "Too many requests, please try again later.\n");
+  response.headers.Add("Retry-After", std::to_string(kRetryAfterSeconds));
+  return response;
+}
+
 bool IsMutating(std::string_view method) {
   return method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE";
 }
@@ -68,6 +74,12 @@ void Exchange::Answer(HttpResponse response, const std::vector<std::string>& mor
   std::exchange(responder_, nullptr)->Respond(std::move(response));
 }
 
+void Exchange::Terminate(HttpResponse response) {
+  if (responder_ == nullptr) return;
+  metrics_.CountTermination(labels, response.status);
+  Answer(std::move(response));
+}
+
 void Exchange::Record(std::string_view stage, HttpResponse& response) const {
   if (audit_log == nullptr || audit.decision.level == AuditLevel::kNone) return;
   response.headers.Add("Audit-Id", audit.id);
@@ -79,6 +91,7 @@ void Exchange::Record(std::string_view stage, HttpResponse& response) const {
 }
 
 std::atomic<int>* Exchange::InFlight() {
+  if (room_ == Room::kNo) return nullptr;
   if (IsMutating(request_.method)) return &metrics_.writes_in_flight;
   return IsWatch(request_) ? nullptr : &metrics_.reads_in_flight;
 }

@@ -23,20 +23,27 @@ inline constexpr int kRetryAfterSeconds = 1;
 // Errors are read by people first: they are indented as upstream's are for curl.
 [[nodiscard]] net::HttpResponse ErrorResponse(const Error& error);
 
+// 429, as upstream's filter writes it.
+[[nodiscard]] net::HttpResponse TooManyRequestsResponse();
+
 [[nodiscard]] bool IsMutating(std::string_view method);
 // Watches do not count as requests under way (upstream's long-running requests): a thousand clients
 // that watch again after a restart are not turned away.
 [[nodiscard]] bool IsWatch(const net::HttpRequest& request);
 
-// One request on its way through the core. Answers once. It counts as under way while it lives.
+// One request on its way through the core. Answers once. It counts as under way while it lives,
+// unless there were too many already: then only few users may go on.
 class Exchange {
  public:
+  enum class Room : std::uint8_t { kYes, kNo };
+
   Exchange(net::HttpRequest request, std::shared_ptr<net::HttpResponder> responder,
-           HttpMetrics& metrics, Duration started)
+           HttpMetrics& metrics, Duration started, Room room)
       : request_(std::move(request)),
         responder_(std::move(responder)),
         metrics_(metrics),
         started_(started),
+        room_(room),
         in_flight_(InFlight()) {
     if (in_flight_ != nullptr) ++*in_flight_;
   }
@@ -49,8 +56,10 @@ class Exchange {
   [[nodiscard]] const net::HttpRequest& request() const { return request_; }
   net::HttpRequest& request() { return request_; }
   [[nodiscard]] Duration started() const { return started_; }
+  [[nodiscard]] Room room() const { return room_; }
   [[nodiscard]] bool answered() const { return responder_ == nullptr; }
   RequestLabels labels;
+  Duration timeout = Duration::max();  // from `started`
   // What is recorded of the request; the log is null when nothing is.
   AuditEvent audit;
   std::shared_ptr<AuditLog> audit_log;
@@ -58,6 +67,8 @@ class Exchange {
   std::shared_ptr<std::vector<std::string>> warnings = std::make_shared<std::vector<std::string>>();
 
   void Answer(net::HttpResponse response, const std::vector<std::string>& more_warnings = {});
+  // Answers what the server does not want to go on with.
+  void Terminate(net::HttpResponse response);
   void Answer(const Error& error) { Answer(ErrorResponse(error)); }
   // Writes the stage into the audit log, and its id into the response.
   void Record(std::string_view stage, net::HttpResponse& response) const;
@@ -72,6 +83,7 @@ class Exchange {
   std::shared_ptr<net::HttpResponder> responder_;
   HttpMetrics& metrics_;
   const Duration started_;
+  const Room room_;
   std::atomic<int>* const in_flight_;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <deque>
+#include <thread>
 #include <utility>
 
 #include "apiserver/deprecations.h"
@@ -12,6 +12,7 @@
 #include "apiserver/http_exchange.h"
 #include "apiserver/http_identity.h"
 #include "apiserver/http_metrics.h"
+#include "apiserver/http_timeouts.h"
 #include "apiserver/http_watch.h"
 #include "apiserver/negotiate.h"
 #include "apiserver/render.h"
@@ -25,8 +26,6 @@ using net::HttpRequest;
 using net::HttpResponder;
 using net::HttpResponse;
 using net::SharedBytes;
-
-constexpr Duration kTimeoutSweep = std::chrono::seconds(1);
 
 bool IsHealthPath(std::string_view path) {
   for (const std::string_view prefix : {"/healthz", "/livez", "/readyz"}) {
@@ -68,24 +67,13 @@ Accepted::Pretty PrettyOf(const HttpRequest& request, const Query& query) {
   return Accepted::Pretty::kNo;
 }
 
-RequestLabels LabelsOf(const HttpRequest& request, const RequestPath& path, client::Verb verb) {
-  RequestLabels labels{.verb = request.method,
-                       .group = path.resource.group,
-                       .version = path.resource.version,
-                       .resource = path.resource.plural,
-                       .subresource = path.subresource,
-                       .scope = !path.name.empty() ? "resource"
-                                : !path.ns.empty() ? "namespace"
-                                                   : "cluster"};
-  if (verb == client::Verb::kList) labels.verb = "LIST";
-  if (verb == client::Verb::kWatch) labels.verb = "WATCH";
-  return labels;
-}
-
 class Front final : public HttpFront {
  public:
   Front(Core& core, Options options)
-      : core_(core), options_(std::move(options)), discovery_(core, "") {}
+      : core_(core),
+        options_(std::move(options)),
+        discovery_(core, ""),
+        timeouts_(core.executor(), options_.limits.request_timeout) {}
   ~Front() override { *alive_ = false; }
 
   Status Listen() {
@@ -108,7 +96,6 @@ class Front final : public HttpFront {
                             [this](HttpRequest request, std::shared_ptr<HttpResponder> responder) {
                               Take(std::move(request), std::move(responder));
                             }));
-    SweepTimeouts();
     return {};
   }
 
@@ -122,6 +109,7 @@ class Front final : public HttpFront {
   }
   void Shutdown(Duration grace) override {
     ready_ = false;
+    std::this_thread::sleep_for(options_.limits.shutdown_delay);
     server_->Shutdown(grace);
   }
 
@@ -132,26 +120,26 @@ class Front final : public HttpFront {
     const std::string_view path = request.path();
     if (IsHealthPath(path)) return responder->Respond(Health(request));
     if (path == "/version" || path == "/version/") {
-      return responder->Respond(JsonResponse(200, json::WritePretty(Discovery::Version(), 2)));
-    }
-    const bool mutating = IsMutating(request.method);
-    const bool too_many =
-        mutating ? metrics_.writes_in_flight >= options_.mutating_in_flight_max
-                 : metrics_.reads_in_flight >= options_.requests_in_flight_max && !IsWatch(request);
-    if (too_many) {
-      ++metrics_.rejected;
       return responder->Respond(
-          ErrorResponse({.code = Code::kTooManyRequests,
-                         .message = "Too many requests, please try again later.",
-                         .retry_after_seconds = kRetryAfterSeconds}));
+          JsonResponse(200, json::WritePretty(Discovery::Version(options_.emulated_minor), 2)));
     }
+    const Exchange::Room room = RoomFor(request);
     auto exchange = std::make_shared<Exchange>(std::move(request), std::move(responder), metrics_,
-                                               RealClock().Monotonic());
+                                               RealClock().Monotonic(), room);
     core_.executor().Post([this, exchange = std::move(exchange), alive = alive_]() mutable {
       if (!*alive) return;
       Serve(exchange);
-      if (!exchange->answered()) pending_.push_back(exchange);
+      if (!exchange->answered()) timeouts_.Await(exchange);
     });
+  }
+
+  Exchange::Room RoomFor(const HttpRequest& request) const {
+    const Limits& limits = options_.limits;
+    const bool mutating = IsMutating(request.method);
+    const int most = mutating ? limits.mutating_in_flight_max : limits.requests_in_flight_max;
+    const int now = mutating ? metrics_.writes_in_flight : metrics_.reads_in_flight;
+    if (most == 0 || now < most) return Exchange::Room::kYes;
+    return !mutating && IsWatch(request) ? Exchange::Room::kYes : Exchange::Room::kNo;
   }
 
   HttpResponse Health(const HttpRequest& request) const {
@@ -170,11 +158,16 @@ class Front final : public HttpFront {
 
   void Serve(const ExchangePtr& exchange) {
     BeginAudit(*exchange);
+    const RequestPath path = ParsePath(exchange->request().path());
+    exchange->labels = LabelsOf(exchange->request(), path, core_);
     Result<User> user =
         IdentifyUser(exchange->request(), options_.authenticators, core_, &exchange->audit.user);
     Decide(*exchange, user ? *user : User());
     if (!user) return exchange->Answer(user.error());
-    const RequestPath path = ParsePath(exchange->request().path());
+    // Who may do everything always gets an answer, as upstream has it.
+    if (exchange->room() == Exchange::Room::kNo && !user->InGroup(kMastersGroup)) {
+      return exchange->Terminate(TooManyRequestsResponse());
+    }
     if (path.is_resource) return ServeResource(exchange, std::move(*user), path);
     ServePath(exchange, *user);
   }
@@ -208,8 +201,8 @@ class Front final : public HttpFront {
       return exchange->Answer(MethodNotAllowedError());
     }
     if (path == "/metrics") {
-      HttpResponse response =
-          TextResponse(200, metrics_.Text(core_.store().Stats(), server_->Stats()));
+      HttpResponse response = TextResponse(
+          200, metrics_.Text(core_.store().Stats(), server_->Stats(), ResourceCounts()));
       response.headers.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
       return exchange->Answer(std::move(response));
     }
@@ -218,6 +211,16 @@ class Front final : public HttpFront {
     const auto document = discovery_.At(path, request.headers.Get("Accept"));
     if (!document) return exchange->Answer(NoSuchResourceError());
     ServeDocument(exchange, *document);
+  }
+
+  std::vector<ResourceCount> ResourceCounts() const {
+    std::vector<ResourceCount> counts;
+    for (const KindPtr& kind : core_.kinds().all()) {
+      counts.push_back({.group = std::string(kind->group()),
+                        .resource = std::string(kind->plural()),
+                        .objects = core_.store().Count(kind->ScopeOf(""))});
+    }
+    return counts;
   }
 
   void ServeRoot(const ExchangePtr& exchange) {
@@ -268,10 +271,11 @@ class Front final : public HttpFront {
   void ServeResource(const ExchangePtr& exchange, User user, const RequestPath& path) {
     HttpRequest& http = exchange->request();
     const Query query = net::ParseQuery(http.query());
-    if (const Status timeout = CheckTimeout(query); !timeout) {
-      return exchange->Answer(timeout.error());
-    }
+    const Result<std::optional<Duration>> timeout = TimeoutOf(query);
+    if (!timeout) return exchange->Answer(timeout.error());
     Result<client::Verb> verb = VerbOf(http, path, query);
+    const bool watches = verb && *verb == client::Verb::kWatch;
+    if (!watches && !timeouts_.Begin(exchange, *timeout)) return;
     ApiRequest request;
     request.user = std::move(user);
     request.user_agent = http.headers.Get("User-Agent");
@@ -287,7 +291,6 @@ class Front final : public HttpFront {
     }
     if (!verb) return exchange->Answer(verb.error());
     request.call.verb = *verb;
-    exchange->labels = LabelsOf(http, path, *verb);
     AddSelectors(query, request.call);
     if (const Status allowed = core_.Authorize(Core::AttributesOf(request)); !allowed) {
       return exchange->Answer(allowed.error());
@@ -299,10 +302,10 @@ class Front final : public HttpFront {
       exchange->warnings->push_back(std::move(warning));
     }
     request.error_warnings = exchange->warnings;
+    request.annotations = exchange->audit.annotations;
     if (Status read = ReadRequest(http, query, request); !read) {
       // What does not exist takes no patch of any type.
       const bool unknown = read.error().code == Code::kUnsupportedMediaType &&
-    request.annotations = exchange->audit.annotations;
                            !path.subresource.empty() &&
                            (*kind)->info().FindSubresource(path.subresource) == nullptr;
       if (unknown) return exchange->Answer(NoSuchResourceError());
@@ -362,12 +365,13 @@ class Front final : public HttpFront {
              const Rendering& rendering) {
     Duration timeout = std::chrono::seconds(request.call.timeout_seconds);
     if (timeout <= Duration::zero()) {
-      const auto spread = static_cast<std::uint64_t>(kWatchDurationMin.count());
-      timeout =
-          kWatchDurationMin + Duration(static_cast<std::int64_t>(core_.random().Below(spread)));
+      timeout = options_.limits.watch_duration_min;
+      const auto spread = static_cast<std::uint64_t>(timeout.count());
+      timeout += Duration(static_cast<std::int64_t>(core_.random().Below(spread)));
     }
-    auto watch = std::make_shared<HttpWatch>(core_, texts_, kind, request.resource().version,
-                                             rendering, exchange->responder());
+    auto watch =
+        std::make_shared<HttpWatch>(core_, texts_, kind, request.resource().version, rendering,
+                                    exchange->responder(), metrics_.BeginWatch(exchange->labels));
     const Status started = watch->Start(request.call, timeout);
     if (!started) return exchange->Answer(started.error());
     metrics_.Count(exchange->labels, 200, 0);
@@ -376,33 +380,13 @@ class Front final : public HttpFront {
     (void)exchange->TakeResponder();
   }
 
-  // Requests that wait for others (webhooks, a slow disk) end after the request time-out.
-  void SweepTimeouts() {
-    core_.executor().PostAfter(kTimeoutSweep, [this, alive = alive_] {
-      if (!*alive) return;
-      const Duration now = RealClock().Monotonic();
-      while (!pending_.empty()) {
-        const ExchangePtr exchange = pending_.front().lock();
-        if (exchange != nullptr && !exchange->answered()) {
-          if (now - exchange->started() < options_.request_timeout) break;
-          exchange->Answer(Error{
-              .code = Code::kTimeout,
-              .message = "Timeout: request did not complete within requested timeout - context "
-                         "deadline exceeded"});
-        }
-        pending_.pop_front();
-      }
-      SweepTimeouts();
-    });
-  }
-
   Core& core_;
   const Options options_;
   Discovery discovery_;
   EventTexts texts_;
   HttpMetrics metrics_;
+  RequestTimeouts timeouts_;
   std::atomic<bool> ready_ = true;
-  std::deque<std::weak_ptr<Exchange>> pending_;  // in order of arrival
   // Only read and written on the core's executor, or after it has stopped.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<net::HttpServer> server_;

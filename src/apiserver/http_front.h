@@ -8,6 +8,7 @@
 #include "apiserver/audit.h"
 #include "apiserver/auth.h"
 #include "apiserver/core.h"
+#include "apiserver/limits.h"
 #include "base/result.h"
 #include "net/http_server.h"
 
@@ -21,16 +22,12 @@ class HttpFront {
   static constexpr std::size_t kGzipBytesMin = 128 * 1024;
   // A watch waits for its client once this much is queued.
   static constexpr std::size_t kWatchQueueBytes = 1024 * 1024;
-  // Watches without timeoutSeconds end after a random time in [1, 2) of this, so that they spread
-  // over the servers (upstream's --min-request-timeout).
-  static constexpr Duration kWatchDurationMin = std::chrono::minutes(30);
 
   struct Options {
     net::ServerOptions server;
     std::vector<std::shared_ptr<Authenticator>> authenticators;
-    int requests_in_flight_max = 400;
-    int mutating_in_flight_max = 200;
-    Duration request_timeout = std::chrono::seconds(60);
+    Limits limits;
+    int emulated_minor = 37;  // what /version says
     // Where requests are recorded; null: nowhere. Health checks and /version never are.
     std::shared_ptr<AuditLog> audit;
   };
@@ -43,7 +40,8 @@ class HttpFront {
   [[nodiscard]] virtual std::string address() const = 0;
   virtual void SetReady(bool ready) = 0;
   virtual void AddMetrics(std::function<std::string()> source) = 0;
-  // Stops taking requests, lets those under way finish and ends the watches.
+  // Fails /readyz for Limits::shutdown_delay, then stops taking requests, lets those under way
+  // finish and ends the watches.
   virtual void Shutdown(Duration grace) = 0;
 };
 

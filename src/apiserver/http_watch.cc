@@ -14,14 +14,16 @@ namespace drachma::apiserver {
 using As = Accepted::As;
 
 HttpWatch::HttpWatch(Core& core, EventTexts& texts, KindPtr kind, std::string version,
-                     Rendering rendering, std::shared_ptr<net::HttpResponder> responder)
+                     Rendering rendering, std::shared_ptr<net::HttpResponder> responder,
+                     std::unique_ptr<HttpMetrics::OpenWatch> metrics)
     : core_(core),
       texts_(texts),
       kind_(std::move(kind)),
       version_(std::move(version)),
       api_version_(kind_->ApiVersion(version_)),
       rendering_(std::move(rendering)),
-      responder_(std::move(responder)) {}
+      responder_(std::move(responder)),
+      metrics_(std::move(metrics)) {}
 
 Status HttpWatch::Start(const client::Request& call, Duration timeout) {
   DRA_ASSIGN(session_, WatchSession::Start(core_, call, *kind_, timeout, *this));
@@ -101,6 +103,7 @@ WatchSink::Flow HttpWatch::OnEvent(Type type, const store::RecordPtr& record,
       net::Share(R"({"type":"DELETED","object":)"),
   };
   static const net::SharedBytes kSuffix = net::Share("}\n");
+  metrics_->CountEvent();
   return Send({kPrefixes[static_cast<std::size_t>(type)], ObjectText(record, object), kSuffix});
 }
 

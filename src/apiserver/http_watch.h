@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "apiserver/http_metrics.h"
 #include "apiserver/render.h"
 #include "apiserver/watch.h"
 #include "net/http_server.h"
@@ -43,7 +44,8 @@ class EventTexts {
 class HttpWatch final : public WatchSink, public std::enable_shared_from_this<HttpWatch> {
  public:
   HttpWatch(Core& core, EventTexts& texts, KindPtr kind, std::string version, Rendering rendering,
-            std::shared_ptr<net::HttpResponder> responder);
+            std::shared_ptr<net::HttpResponder> responder,
+            std::unique_ptr<HttpMetrics::OpenWatch> metrics);
 
   // ERRORS: those of WatchSession::Start; nothing has been answered then.
   [[nodiscard]] Status Start(const client::Request& call, Duration timeout);
@@ -65,6 +67,7 @@ class HttpWatch final : public WatchSink, public std::enable_shared_from_this<Ht
   const std::string api_version_;
   Rendering rendering_;
   std::shared_ptr<net::HttpResponder> responder_;
+  const std::unique_ptr<HttpMetrics::OpenWatch> metrics_;
   std::shared_ptr<WatchSession> session_;
   std::shared_ptr<HttpWatch> self_;  // keeps the watch alive while it runs
   bool columns_sent_ = false;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "json/json.h"
+
 namespace drachma::apiserver {
 
 json::Value ListMetaOf(const Answer::List& list) {
@@ -25,6 +27,11 @@ Result<json::Value> ObjectOf(const Answer& answer) {
                               {"apiVersion", api_version},
                               {"metadata", ListMetaOf(*answer.list)},
                               {"items", std::move(items)}});
+}
+
+bool IsLargerThan(const json::Value& object, std::size_t bytes) {
+  constexpr std::size_t kTextPerHeapByteMax = 6;  // a control character is written as \u0000
+  return object.HeapBytes() > bytes / kTextPerHeapByteMax && json::Write(object).size() > bytes;
 }
 
 json::Value BookmarkOf(std::string_view kind, std::string_view api_version,

@@ -19,4 +19,7 @@ enum class InitialEventsEnd : std::uint8_t { kNo, kYes };
 [[nodiscard]] json::Value BookmarkOf(std::string_view kind, std::string_view api_version,
                                      store::Revision revision, InitialEventsEnd initial);
 
+// Whether the object's text is longer than `bytes`; it is only made when that may be.
+[[nodiscard]] bool IsLargerThan(const json::Value& object, std::size_t bytes);
+
 }  // namespace drachma::apiserver

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "cel/eval/format.h"
 #include "net/http.h"
 #include "validation/field_error.h"
 
@@ -244,12 +245,15 @@ std::string DurationFault(std::string_view text) {
 
 }  // namespace
 
-Status CheckTimeout(const Query& query) {
+Result<std::optional<Duration>> TimeoutOf(const Query& query) {
   const std::string* timeout = QueryValue(query, "timeout");
-  if (timeout == nullptr || timeout->empty()) return {};
-  const std::string fault = DurationFault(*timeout);
-  if (fault.empty()) return {};
-  return BadInput("invalid timeout specified in the request URL - " + fault);
+  if (timeout == nullptr || timeout->empty()) return std::nullopt;
+  std::string fault = DurationFault(*timeout);
+  const std::optional<std::int64_t> nanos = cel::ParseDuration(*timeout);
+  if (fault.empty() && !nanos) fault = fmt::format("time: invalid duration \"{}\"", *timeout);
+  if (!fault.empty()) return BadInput("invalid timeout specified in the request URL - " + fault);
+  if (*nanos <= 0) return std::nullopt;
+  return Duration(*nanos);
 }
 
 Status ReadOptions(const Query& query, ApiRequest& request) {

@@ -61,8 +61,9 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 // "1", "true" and an empty value count as true.
 [[nodiscard]] bool QueryFlag(const Query& query, std::string_view name);
 
-// ERRORS: kBadRequest when the query's `timeout` is no duration in Go's notation.
-[[nodiscard]] Status CheckTimeout(const Query& query);
+// How long the client wants to wait (the query's `timeout`); nothing when it does not say or says
+// no time at all. ERRORS: kBadRequest when it is no duration in Go's notation.
+[[nodiscard]] Result<std::optional<Duration>> TimeoutOf(const Query& query);
 
 // Reads the options of `call.verb` from a query into `request`.
 // ERRORS: kBadRequest for values of the wrong form, kInvalid for values that are not allowed

@@ -92,12 +92,14 @@ class Server::Impl {
     if (options_.executor == nullptr) {
       own_executor_ = std::make_unique<ThreadExecutor>("apiserver");
     }
-    core_ = std::make_unique<Core>(*store_, executor(),
-                                   Core::Options{.gates = gates,
-                                                 .admission = {},
-                                                 .webhooks = options_.webhooks,
-                                                 .authorizers = options_.authorizers,
-                                                 .seed = options_.seed});
+    core_ = std::make_unique<Core>(
+        *store_, executor(),
+        Core::Options{.gates = gates,
+                      .admission = {},
+                      .webhooks = options_.webhooks,
+                      .authorizers = options_.authorizers,
+                      .watch_lag_events_max = options_.limits.watch_lag_events_max,
+                      .seed = options_.seed});
     DRA_TRY(ApplyRuntimeConfig(options_.runtime_config, core_->kinds()));
     const Time now = executor().clock().Now();
     std::optional<ServerKeys> keys;
@@ -158,9 +160,9 @@ class Server::Impl {
     std::vector<std::shared_ptr<AdmissionPlugin>> further = options_.admission;
     further.push_back(std::make_shared<RbacEscalation>(*rbac));
     further.push_back(std::make_shared<DefinitionRules>());
+    further.push_back(std::make_shared<PolicyRules>(*core_));
     DRA_TRY(AddPlugins(*core_, options_.enable_admission, options_.disable_admission, further));
     AddWebhooks();
-    further.push_back(std::make_shared<PolicyRules>(*core_));
     DRA_TRY(MakeAuthenticators(keys));
     DRA_TRY(Bootstrap(*core_));
     custom_resources_ = std::make_unique<CustomResources>(*core_);
@@ -226,10 +228,9 @@ class Server::Impl {
     front.server.listen = {options_.listen};
     front.server.tls = std::move(tls);
     front.authenticators = authenticators_;
-    front.requests_in_flight_max = options_.requests_in_flight_max;
-    front.mutating_in_flight_max = options_.mutating_in_flight_max;
+    front.limits = options_.limits;
+    front.emulated_minor = options_.emulated_minor;
     DRA_ASSIGN(front.audit, OpenAudit(options_.audit_log_path, options_.audit_policy_file));
-    front.request_timeout = std::chrono::seconds(options_.request_timeout_seconds);
     DRA_ASSIGN(front_, HttpFront::Start(*core_, std::move(front)));
     url_ = "https://" + front_->address();
     DRA_ASSIGN(kubeconfig_, MakeKubeconfig(keys_, url_, AdminUser(), RealClock().Now()));

@@ -9,6 +9,7 @@
 
 #include "apiserver/admission.h"
 #include "apiserver/auth.h"
+#include "apiserver/limits.h"
 #include "apiserver/user.h"
 #include "base/executor.h"
 #include "base/result.h"
@@ -54,12 +55,9 @@ struct Options {
   std::vector<std::shared_ptr<Authenticator>> authenticators;
   std::vector<std::shared_ptr<Authorizer>> authorizers;
 
-  // Limits of the HTTPS front: upstream's --max-requests-inflight and
-  // --max-mutating-requests-inflight; beyond them 429 with Retry-After.
-  int requests_in_flight_max = 400;
-  int mutating_in_flight_max = 200;
-  // Upstream's --request-timeout of everything but watches.
-  int request_timeout_seconds = 60;
+  Limits limits;
+  // The version that /version names, 1.`emulated_minor` (upstream's --emulated-version).
+  int emulated_minor = 37;
 };
 
 // A Kubernetes API server in this process: store, REST, admission, and (unless `listen` is empty)

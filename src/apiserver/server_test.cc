@@ -379,6 +379,29 @@ TEST_F(ServerTest, AnotherVersionOfAnObjectIsConverted) {
   EXPECT_EQ(old->At({"spec", "devices", "requests"}).Items()[0]["deviceClassName"].AsString(), "x");
 }
 
+TEST_F(ServerTest, AnObjectDoesNotGrowWithoutEndByPatches) {
+  const Resource roles = {"rbac.authorization.k8s.io", "v1", "clusterroles"};
+  ASSERT_TRUE(Create(roles, R"({"metadata":{"name":"r"},"rules":[
+      {"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})",
+                     ""));
+  const std::string half = R"([{"op":"add","path":"/rules/-","value":{"apiGroups":[")" +
+                           std::string(kObjectBytesMax / 2, 'x') +
+                           R"("],"resources":["pods"],"verbs":["get"]}}])";
+  const auto grow = [&] {
+    return Call({.verb = Verb::kPatch,
+                 .resource = roles,
+                 .name = "r",
+                 .body = json::Read(half).value(),
+                 .patch = PatchType::kJson});
+  };
+  EXPECT_TRUE(grow());
+  const Result<json::Value> refused = grow();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kTooLarge);
+  EXPECT_EQ(refused.error().message, "Request entity too large: limit is 3145728");
+}
+
 TEST_F(ServerTest, QuotaOfClaimsIsChargedAndEnforced) {
   const Resource quotas = {"", "v1", "resourcequotas"};
   const std::string hard = R"("hard":{"count/resourceclaims.resource.k8s.io":"1"})";

@@ -63,7 +63,8 @@ Status WatchSession::Open(const client::Request& call) {
                                  executor.Post([weak] {
                                    if (const auto session = weak.lock()) session->Pump();
                                  });
-                               });
+                               },
+                               {.lag_events_max = core_.watch_lag_events_max()});
   if (!watch) {
     if (watch.error().code == Code::kExpired) return std::unexpected(TooOld(from, store));
     return std::unexpected(std::move(watch.error()));

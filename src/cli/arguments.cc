@@ -8,10 +8,9 @@
 #include "api/features.h"
 
 namespace drachma::cli {
-namespace {
 
-// Of "1.36".
-Result<int> EmulatedMinorOf(const std::string& version) {
+Result<int> EmulatedMinorOf(const PlaneArguments& arguments) {
+  const std::string& version = arguments.emulated_version;
   if (version.empty()) return api::kMinorMax;
   for (int minor = api::kMinorMin; minor <= api::kMinorMax; ++minor) {
     if (version == fmt::format("1.{}", minor)) return minor;
@@ -20,11 +19,9 @@ Result<int> EmulatedMinorOf(const std::string& version) {
                               api::kMinorMax, version));
 }
 
-}  // namespace
-
 Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments) {
   std::map<std::string, bool> gates;
-  DRA_ASSIGN(const int minor, EmulatedMinorOf(arguments.emulated_version));
+  DRA_ASSIGN(const int minor, EmulatedMinorOf(arguments));
   DRA_ASSIGN(const api::FeatureGates checked, api::EmulatedGates(minor, arguments.feature_gates));
   const api::FeatureGates defaults;
   for (const api::GateInfo& info : api::AllGates()) {

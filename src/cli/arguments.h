@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/limits.h"
 #include "base/result.h"
 #include "cli/output.h"
 #include "scheduler/scheduler.h"
@@ -20,6 +21,8 @@ struct PlaneArguments {
   std::uint64_t seed = 0;
 };
 
+// The minor version of --emulated-version, the newest by default. ERRORS: kBadRequest.
+[[nodiscard]] Result<int> EmulatedMinorOf(const PlaneArguments& arguments);
 // The gates by name. ERRORS: kBadRequest with upstream's text.
 [[nodiscard]] Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments);
 [[nodiscard]] Result<scheduler::SelectorErrors> SelectorErrorsOf(
@@ -54,6 +57,7 @@ struct UpArguments {
   std::string runtime_config;
   std::string audit_log_path;
   std::string audit_policy_file;
+  apiserver::Limits limits;
 };
 int RunUp(const UpArguments& arguments);
 

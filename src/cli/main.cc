@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "cel/eval/format.h"
 #include "cli/arguments.h"
 #include "cli/check_command.h"
 #include "cli/debug_allocate.h"
@@ -87,6 +88,40 @@ void AddFleet(CLI::App& command, std::string& fleet) {
       ->type_name("NAME|FILE|none");
 }
 
+// A duration in Go's notation ("1m30s"), as upstream's flags have it.
+void AddDuration(CLI::App& command, const std::string& name, Duration& duration,
+                 const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [&duration, name](const std::string& text) {
+            const std::optional<std::int64_t> nanos = cel::ParseDuration(text);
+            if (!nanos || *nanos < 0) throw CLI::ValidationError(name, text + " is no duration");
+            duration = Duration(*nanos);
+          },
+          help)
+      ->type_name("DURATION");
+}
+
+void AddLimits(CLI::App& command, apiserver::Limits& limits) {
+  command
+      .add_option("--max-requests-inflight", limits.requests_in_flight_max,
+                  "Reading requests under way at a time; more get 429; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      .add_option("--max-mutating-requests-inflight", limits.mutating_in_flight_max,
+                  "Writing requests under way at a time; more get 429; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  AddDuration(command, "--request-timeout", limits.request_timeout,
+              "Time for each request but watches (1m)");
+  AddDuration(command, "--min-request-timeout", limits.watch_duration_min,
+              "Watches end after this or up to twice as long (30m)");
+  AddDuration(command, "--shutdown-delay-duration", limits.shutdown_delay,
+              "How long /readyz fails before the server ends (0s)");
+}
+
 void AddUp(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<UpArguments>();
   CLI::App* command = AddCommand(
@@ -128,6 +163,7 @@ void AddUp(CLI::App& app, Run& run) {
                    "Which requests are recorded and how much of them; without it the metadata "
                    "of all")
       ->type_name("FILE");
+  AddLimits(*command, arguments->limits);
   AddScheduling(*command, arguments->plane);
   command->callback([&run, arguments] { run = [arguments] { return RunUp(*arguments); }; });
 }

@@ -40,6 +40,7 @@ Result<cluster::UpOptions> OptionsOf(const UpArguments& arguments) {
                              .runtime_config = arguments.runtime_config,
                              .audit_log_path = arguments.audit_log_path,
                              .audit_policy_file = arguments.audit_policy_file,
+                             .limits = arguments.limits,
                              .seed = arguments.plane.seed};
   const std::string folder = arguments.data_dir.empty() ? DefaultDataDir() : arguments.data_dir;
   if (!arguments.ephemeral) {
@@ -58,6 +59,7 @@ Result<cluster::UpOptions> OptionsOf(const UpArguments& arguments) {
   }
   DRA_ASSIGN(options.manifests, cluster::LoadManifests(arguments.files));
   DRA_TRY(SetPlaneOptions(arguments.plane, options));
+  DRA_ASSIGN(options.emulated_minor, EmulatedMinorOf(arguments.plane));
   return options;
 }
 

@@ -105,6 +105,11 @@ class Cluster::Impl {
  public:
   explicit Impl(UpOptions options) : options_(std::move(options)) {}
 
+  // Load balancers look elsewhere while the roles end.
+  ~Impl() {
+    if (server_ != nullptr) server_->SetReady(false);
+  }
+
   Status Start() {
     apiserver::Options server{.data_dir = options_.data_dir,
                               .listen = options_.listen,
@@ -116,7 +121,9 @@ class Cluster::Impl {
                               .disable_admission = options_.disable_admission,
                               .token_auth_file = options_.token_auth_file,
                               .audit_log_path = options_.audit_log_path,
-                              .audit_policy_file = options_.audit_policy_file};
+                              .audit_policy_file = options_.audit_policy_file,
+                              .limits = options_.limits,
+                              .emulated_minor = options_.emulated_minor};
     if (Has(Role::kNodes)) server.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server)));
     server_->SetReady(false);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/limits.h"
 #include "base/result.h"
 #include "cluster/fleet.h"
 #include "cluster/manifests.h"
@@ -39,7 +40,9 @@ struct UpOptions {
   // The API server's record of requests: where, and the policy that says which.
   std::string audit_log_path;
   std::string audit_policy_file;
-  std::uint64_t seed = 0;  // 0: from the system
+  apiserver::Limits limits;
+  int emulated_minor = 37;  // what /version says; the gates follow from it
+  std::uint64_t seed = 0;   // 0: from the system
   // Told what is going on: "42 of 500 nodes registered".
   std::function<void(const std::string&)> progress;
 };

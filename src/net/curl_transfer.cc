@@ -73,7 +73,7 @@ std::size_t OnHeader(char* text, std::size_t, std::size_t size, void* user) {
 std::size_t OnBody(char* text, std::size_t, std::size_t size, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.TellsLines()) {
-    if (transfer.delivery->backlog_bytes > kBacklogBytesMax) {
+    if (transfer.delivery->backlog_bytes > transfer.options->backlog_bytes_max) {
       transfer.paused = true;
       return CURL_WRITEFUNC_PAUSE;
     }

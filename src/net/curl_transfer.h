@@ -11,9 +11,6 @@
 
 namespace drachma::net {
 
-// Lines of a stream that its executor has not had time for: then reading pauses.
-inline constexpr std::size_t kBacklogBytesMax = 32 * 1024 * 1024;
-
 // What the tasks posted to the request's executor share with the transfer.
 struct Delivery {
   std::atomic<bool> cancelled = false;

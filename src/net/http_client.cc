@@ -189,7 +189,7 @@ class CurlClient final : public HttpClient {
     std::vector<Transfer*> late;
     for (auto& [id, transfer] : transfers_) {
       if (transfer->paused) {
-        if (transfer->delivery->backlog_bytes <= kBacklogBytesMax / 2) {
+        if (transfer->delivery->backlog_bytes <= options_.backlog_bytes_max / 2) {
           transfer->paused = false;
           curl_easy_pause(transfer->easy.get(), CURLPAUSE_CONT);
           wait_ms = 0;

@@ -42,6 +42,8 @@ struct ClientOptions {
   std::size_t requests_max = 128;
   std::size_t response_bytes_max = 512 * 1024 * 1024;  // kTooLarge
   std::size_t line_bytes_max = 64 * 1024 * 1024;       // of a stream: kTooLarge
+  // Lines of a stream that its executor has not had time for: then reading pauses.
+  std::size_t backlog_bytes_max = 32 * 1024 * 1024;
 };
 
 // What a stream tells. All on the executor given.

@@ -232,6 +232,13 @@ TEST_P(StoreTest, AWatchThatLagsTooFarIsExpired) {
   EXPECT_EQ(watch->Take().error().code, Code::kExpired);
 }
 
+TEST_P(StoreTest, AWatchThatLaggedMayResumeFromTheHistory) {
+  for (const char* key : {"/a/1", "/a/2", "/a/3"}) (void)Put(key, "", kMustNotExist);
+  store_->Flush();
+  const auto watch = store_->Subscribe("/a/", 1, [] {}, {.lag_events_max = 2}).value();
+  EXPECT_EQ(watch->Take()->events.size(), 3u);
+}
+
 TEST_P(StoreTest, AWatchMayEndInsideItsOwnReady) {
   std::unique_ptr<Watch> watch;
   watch = store_->Subscribe("/a/", 1, [&] { watch.reset(); }).value();

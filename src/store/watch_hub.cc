@@ -159,12 +159,14 @@ void WatchHub::Publish(std::span<const EventPtr> events, const std::function<voi
 Result<std::unique_ptr<Watch>> WatchHub::Subscribe(std::string_view scope, Revision after,
                                                    std::move_only_function<void()> ready,
                                                    const WatchOptions& options) {
-  auto subscription =
-      std::make_shared<Subscription>(std::string(scope), std::move(ready), options.lag_events_max);
+  std::shared_ptr<Subscription> subscription;
   {
     const std::lock_guard lock(mutex_);
     auto missed = history_.Since(after, scope);
     if (!missed) return std::unexpected(GapError(missed.error(), after, history_));
+    // What the history still has is no lag: a watch that was cut off may resume where it was.
+    subscription = std::make_shared<Subscription>(std::string(scope), std::move(ready),
+                                                  options.lag_events_max + missed->size());
     if (!missed->empty()) {
       subscription->Push(std::make_shared<const std::vector<EventPtr>>(std::move(*missed)));
     }
