@@ -39,6 +39,8 @@ constexpr std::array<std::string_view, 3> kOfContainers = {"cpu", "ephemeral-sto
 constexpr std::array<std::string_view, 9> kWhole = {"pods",
                                                     "resourcequotas",
                                                     "services",
+}  // namespace
+
                                                     "replicationcontrollers",
                                                     "secrets",
                                                     "configmaps",
@@ -53,6 +55,8 @@ bool IsOneOf(std::string_view name, const std::array<std::string_view, N>& names
 
 bool OvercommitAllowed(std::string_view name) {
   return IsNativeResource(name) && !IsHugePageResourceName(name);
+namespace {
+
 }
 
 Quantity QuantityOf(const Value& value) {
