@@ -39,8 +39,6 @@ constexpr std::array<std::string_view, 3> kOfContainers = {"cpu", "ephemeral-sto
 constexpr std::array<std::string_view, 9> kWhole = {"pods",
                                                     "resourcequotas",
                                                     "services",
-}  // namespace
-
                                                     "replicationcontrollers",
                                                     "secrets",
                                                     "configmaps",
@@ -55,13 +53,13 @@ bool IsOneOf(std::string_view name, const std::array<std::string_view, N>& names
 
 bool OvercommitAllowed(std::string_view name) {
   return IsNativeResource(name) && !IsHugePageResourceName(name);
-namespace {
-
 }
 
 Quantity QuantityOf(const Value& value) {
   return Quantity::Parse(value.AsString("0")).value_or(Quantity());
 }
+
+}  // namespace
 
 ErrorList ValidateContainerResourceName(std::string_view name, const std::string& path) {
   ErrorList errors = ValidateResourceName(name, path);
@@ -76,6 +74,8 @@ ErrorList ValidateContainerResourceName(std::string_view name, const std::string
   }
   return errors;
 }
+
+namespace {
 
 ErrorList ValidatePodResourceName(std::string_view name, const std::string& path) {
   static constexpr std::array<std::string_view, 2> kSupported = {"cpu", "memory"};
