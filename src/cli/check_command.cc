@@ -34,6 +34,15 @@ bool HasErrors(const lint::CheckedFile& file) {
   });
 }
 
+// The findings whose corrections could not be written.
+void PrintNotCorrected(const lint::CheckedFile& file, std::ostream& out) {
+  for (const lint::CheckedFile::Left& left : file.left) {
+    const lint::Finding& finding = left.finding;
+    out << finding.file << ":" << finding.line << ":" << finding.column
+        << ": not corrected: " << left.reason << " [" << finding.rule << "]\n";
+  }
+}
+
 // What the corrections leave, be it that they brought it to light.
 void PrintLeft(const lint::CheckedFile& file, const lint::RuleContext& context, std::ostream& out) {
   std::string left;
@@ -74,12 +83,16 @@ void Print(const std::vector<lint::CheckedFile>& files, const Input& input, bool
   }
   if (count == 0) out << "no findings\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (files[i].corrected == input.texts[i]) continue;
+    if (files[i].corrected == input.texts[i]) {
+      PrintNotCorrected(files[i], out);
+      continue;
+    }
     if (fix) {
       out << files[i].name << ": corrected\n";
     } else {
       out << "\n# corrected (drachma check --fix writes it):\n" << files[i].corrected;
     }
+    PrintNotCorrected(files[i], out);
     PrintLeft(files[i], context, out);
   }
 }

@@ -34,6 +34,13 @@ struct YamlDocument {
   };
   std::vector<Place> places;  // in document order
   std::vector<DuplicateKey> duplicates;
+  // What stands elsewhere: the path of each alias (of a merge: with the key "<<") and that of the
+  // node it repeats.
+  struct Alias {
+    std::string path;
+    std::string origin;
+  };
+  std::vector<Alias> aliases;  // in document order
 
   // The place of `path`, or of its nearest parent that stands in the file.
   [[nodiscard]] const Place& PlaceOf(std::string_view path) const;

@@ -84,6 +84,7 @@ class StreamReader {
     }
     document_ = {};
     anchors_.clear();
+    anchor_paths_.clear();
     alias_nodes_ = 0;
     Event root;
     DRA_TRY(Pull(root));
@@ -126,17 +127,24 @@ class StreamReader {
   Result<Built> Content(const Event& event, const std::string& path, std::size_t depth) {
     switch (event->type) {
       case YAML_ALIAS_EVENT:
+        if (places_ == Places::kNote) {
+          document_.aliases.push_back(
+              {path, anchor_paths_[std::string(Text(event->data.alias.anchor))]});
+        }
         return Alias(event);
       case YAML_SCALAR_EVENT: {
+        NoteAnchor(Text(event->data.scalar.anchor), path);
         DRA_ASSIGN(Built built, Scalar(event));
         return Anchored(Text(event->data.scalar.anchor), std::move(built));
       }
       case YAML_SEQUENCE_START_EVENT: {
+        NoteAnchor(Text(event->data.sequence_start.anchor), path);
         Open(Text(event->data.sequence_start.anchor));
         DRA_ASSIGN(Built built, Sequence(path, depth));
         return Anchored(Text(event->data.sequence_start.anchor), std::move(built));
       }
       case YAML_MAPPING_START_EVENT: {
+        NoteAnchor(Text(event->data.mapping_start.anchor), path);
         Open(Text(event->data.mapping_start.anchor));
         DRA_ASSIGN(Built built, Mapping(path, depth));
         return Anchored(Text(event->data.mapping_start.anchor), std::move(built));
@@ -144,6 +152,10 @@ class StreamReader {
       default:
         return BadInput("yaml: unexpected event");
     }
+  }
+
+  void NoteAnchor(std::string_view anchor, const std::string& path) {
+    if (places_ == Places::kNote && !anchor.empty()) anchor_paths_[std::string(anchor)] = path;
   }
 
   // An anchor is known from where it stands, but cannot be used before its node is complete.
@@ -277,6 +289,7 @@ class StreamReader {
   yaml_parser_t parser_{};
   YamlDocument document_;
   std::map<std::string, std::optional<Built>, std::less<>> anchors_;
+  std::map<std::string, std::string> anchor_paths_;
   std::size_t alias_nodes_ = 0;
 };
 

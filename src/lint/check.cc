@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "json/yaml.h"
 #include "lint/editor.h"
+#include "lint/origin.h"
 #include "lint/parameters.h"
 #include "lint/path.h"
 #include "lint/schema.h"
+#include "lint/text_form.h"
 #include "lint/tree.h"
 
 namespace drachma::lint {
@@ -112,12 +115,22 @@ std::vector<Finding> FindAll(std::string_view name, std::string_view text,
   return findings;
 }
 
+// `change` at the place where its text stands: what came by an alias or a merge is changed under
+// its anchor. (An item or member that is added needs no place of its own but its parent's.)
+Change AtItsOrigin(const YamlDocument& document, Change change) {
+  if (std::optional<std::string> origin = OriginOf(document, change.path)) {
+    change.path = *std::move(origin);
+  }
+  return change;
+}
+
 // Applies the changes of one finding; each needs the places of the text before it.
 Result<std::string> ApplyAll(std::string text, const Finding& finding) {
   for (const Change& change : finding.changes) {
     DRA_ASSIGN(const std::vector<YamlDocument> documents, json::ReadYaml(text));
     if (finding.document >= documents.size()) return BadInput("the document is gone");
-    DRA_ASSIGN(text, Apply(text, documents[finding.document], change));
+    const YamlDocument& document = documents[finding.document];
+    DRA_ASSIGN(text, Apply(text, document, AtItsOrigin(document, change)));
     if (change.type != Change::Type::kRemoveDocument) continue;
     DRA_ASSIGN(const std::vector<YamlDocument> rest, json::ReadYaml(text));
     if (rest.size() + 1 != documents.size()) return BadInput("no document of its own");
@@ -125,27 +138,93 @@ Result<std::string> ApplyAll(std::string text, const Finding& finding) {
   return text;
 }
 
-// The text after the changes of all rules. One finding is mended at a time and the text is looked
-// at afresh, so that no rule has to know what the others change.
-std::string Correct(std::string_view name, std::string text, const RuleContext& context) {
-  std::set<std::tuple<std::size_t, std::string, std::string>> hopeless;
+bool RemovesDocument(const Finding& finding) {
+  return std::ranges::any_of(finding.changes, [](const Change& change) {
+    return change.type == Change::Type::kRemoveDocument;
+  });
+}
+
+using Key = std::tuple<std::size_t, std::string, std::string>;
+Key KeyOf(const Finding& finding) { return {finding.document, finding.path, finding.rule}; }
+
+// The text after the changes of all rules that `wanted` takes. One finding is mended at a time and
+// the text is looked at afresh, so that no rule has to know what the others change.
+template <typename Wanted>
+std::string Mend(std::string_view name, std::string text, const RuleContext& context,
+                 const Wanted& wanted) {
+  std::map<Key, int> tries;
   for (int round = 0; round < kFixRoundsMax; ++round) {
     const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
     if (!documents) return text;
     const std::vector<Finding> findings = FindAll(name, text, *documents, context);
     const auto fixable = std::ranges::find_if(findings, [&](const Finding& finding) {
-      return !finding.changes.empty() &&
-             !hopeless.contains({finding.document, finding.path, finding.rule});
+      return !finding.changes.empty() && wanted(finding) && tries[KeyOf(finding)] < kTriesMax;
     });
     if (fixable == findings.end()) return text;
     Result<std::string> changed = ApplyAll(text, *fixable);
     if (!changed || *changed == text || !json::ReadYaml(*changed)) {
-      hopeless.insert({fixable->document, fixable->path, fixable->rule});
+      tries[KeyOf(*fixable)] = kTriesMax;
     } else {
+      ++tries[KeyOf(*fixable)];
       text = *std::move(changed);
     }
   }
   return text;
+}
+
+// The pieces of `text` with one document each; the whole text where it does not come apart so.
+std::vector<std::string> Pieces(const std::string& text,
+                                const std::vector<YamlDocument>& documents) {
+  std::vector<std::string> pieces = DocumentTexts(text);
+  std::size_t next = 0;
+  for (const std::string& piece : pieces) {
+    const Result<std::vector<YamlDocument>> inside = json::ReadYaml(piece);
+    if (!inside) return {text};
+    for (const YamlDocument& document : *inside) {
+      if (next == documents.size() || !(documents[next++].value == document.value)) return {text};
+    }
+  }
+  return next == documents.size() ? pieces : std::vector<std::string>{text};
+}
+
+// The findings that offer a change and are still there in the corrected text.
+std::vector<CheckedFile::Left> WhatIsLeft(std::string_view name, std::string_view corrected,
+                                          const RuleContext& context) {
+  std::vector<CheckedFile::Left> left;
+  const Result<std::vector<YamlDocument>> documents = json::ReadYaml(corrected);
+  if (!documents) return left;
+  for (Finding& finding : FindAll(name, corrected, *documents, context)) {
+    if (finding.changes.empty()) continue;
+    const bool shared = !(*documents)[finding.document].aliases.empty();
+    left.push_back(
+        {std::move(finding),
+         shared ? "anchors and aliases share its text with other places; write it out there first"
+                : "the text around it is written in a way that --fix cannot change"});
+  }
+  return left;
+}
+
+bool HasAliases(std::string_view text) {
+  const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
+  return documents && std::ranges::any_of(*documents, [](const YamlDocument& document) {
+           return !document.aliases.empty();
+         });
+}
+
+// Documents are mended each for itself, or a file of many would be read again for every change.
+std::string Correct(std::string_view name, const std::string& text,
+                    const std::vector<YamlDocument>& documents, const RuleContext& context) {
+  const auto stays = [](const Finding& finding) { return !RemovesDocument(finding); };
+  std::string corrected;
+  for (const std::string& piece : Pieces(text, documents)) {
+    std::string mended = Mend(name, piece, context, stays);
+    // What aliases share may defy a change. Half a conversion is worse than none.
+    const bool whole =
+        mended == piece || !HasAliases(piece) ||
+        std::ranges::none_of(WhatIsLeft(name, mended, context), stays, &CheckedFile::Left::finding);
+    corrected += whole ? mended : piece;
+  }
+  return Mend(name, corrected, context, RemovesDocument);
 }
 
 }  // namespace
@@ -154,10 +233,16 @@ const char* SeverityName(Severity severity) {
   return severity == Severity::kError ? "error" : "warning";
 }
 
-CheckedFile CheckText(std::string_view name, std::string_view text, const RuleContext& given) {
+CheckedFile CheckText(std::string_view name, std::string_view given_text,
+                      const RuleContext& given) {
+  const bool utf16 = IsUtf16(given_text);
+  const std::string text = utf16 ? std::string(given_text) : PlainForm(given_text);
   RuleContext context = given;
-  if (context.parameters.empty()) context.parameters = FindParameters(std::array{text});
-  CheckedFile checked{.name = std::string(name), .findings = {}, .corrected = std::string(text)};
+  if (context.parameters.empty()) {
+    context.parameters = FindParameters(std::array{std::string_view(text)});
+  }
+  CheckedFile checked{
+      .name = std::string(name), .findings = {}, .corrected = std::string(given_text), .left = {}};
   const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
   if (!documents) {
     const Mark mark = PlaceInMessage(documents.error().message);
@@ -172,7 +257,16 @@ CheckedFile CheckText(std::string_view name, std::string_view text, const RuleCo
   std::ranges::stable_sort(checked.findings, {}, [](const Finding& finding) {
     return std::tuple(finding.line, finding.column);
   });
-  checked.corrected = Correct(name, checked.corrected, context);
+  if (utf16) {
+    for (const Finding& finding : checked.findings) {
+      if (finding.changes.empty()) continue;
+      checked.left.push_back({finding, "the file is UTF-16; convert it to UTF-8 first"});
+    }
+    return checked;
+  }
+  const std::string corrected = Correct(name, text, *documents, context);
+  checked.left = WhatIsLeft(name, corrected, context);
+  if (corrected != text) checked.corrected = WithFormOf(given_text, corrected);
   return checked;
 }
 

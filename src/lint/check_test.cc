@@ -43,6 +43,42 @@ TEST_P(CheckTest, FindsAndCorrects) {
   }
 }
 
+TEST(CheckAnchorsTest, ADocumentThatCannotBeCorrectedWholeIsLeftAsItIs) {
+  const std::string text = R"(apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaimTemplate
+metadata: &meta {name: c, labels: {a: "1"}}
+spec:
+  metadata: *meta
+  spec:
+    devices:
+      requests:
+      - &request
+        name: gpu
+        deviceClassName: &class gpu.nvidia.com
+        count: &two "2"
+      - <<: *request
+        name: gpu2
+      - {name: gpu3, deviceClassName: *class, count: *two}
+)";
+  const CheckedFile checked = CheckText("a.yaml", text, {});
+  EXPECT_EQ(checked.corrected, text);
+  ASSERT_FALSE(checked.left.empty());
+  EXPECT_EQ(checked.left[0].reason,
+            "anchors and aliases share its text with other places; write it out there first");
+}
+
+TEST(CheckFormTest, Utf16IsReadButNotWritten) {
+  std::string text = "\xFF\xFE";
+  for (const char c :
+       std::string_view("apiVersion: resource.k8s.io/v1beta1\nkind: DeviceClass\n")) {
+    text += {c, '\0'};
+  }
+  const CheckedFile checked = CheckText("a.yaml", text, {});
+  EXPECT_EQ(checked.corrected, text);
+  ASSERT_FALSE(checked.left.empty());
+  EXPECT_EQ(checked.left[0].reason, "the file is UTF-16; convert it to UTF-8 first");
+}
+
 std::vector<fs::path> Cases() {
   std::vector<fs::path> cases;
   for (const auto& entry : fs::directory_iterator(DRACHMA_SOURCE_DIR "/tests/lint")) {

@@ -100,7 +100,7 @@ class TextEditor {
     if (place == nullptr) return NoSuchPath(path);
     const bool member = place->key.line != 0;
     const std::size_t end = SubtreeEnd(*place);
-    const std::size_t begin = Offset(place->value);
+    const std::size_t begin = Begin(*place);
     if (IsScalar(value) && end > begin && !HasChildren(*place)) {
       return Replace(begin, end, Scalar(value, text_[begin]));
     }
@@ -109,7 +109,7 @@ class TextEditor {
       return Replace(Offset(place->key), std::max(end, KeyEnd(*place)),
                      Block(wrapped, Column(place->key)));
     }
-    return Replace(begin, end, Block(value, Column(place->value)));
+    return Replace(begin, end, Block(value, begin - LineStart(begin)));
   }
 
   Result<std::string> ReplaceMember(std::string_view path, const Change& change) {
@@ -190,7 +190,7 @@ class TextEditor {
   }
 
   std::string ReplaceFlow(const Place& flow, const Value& value) {
-    return Replace(Offset(flow.value), Offset(flow.value_end), WriteFlow(value, StyleOf(flow)));
+    return Replace(Begin(flow), Offset(flow.value_end), WriteFlow(value, StyleOf(flow)));
   }
 
   // `change` inside the flow node `flow`, everything else of it left as it is; nothing when the
@@ -204,7 +204,7 @@ class TextEditor {
     const std::vector<const Place*> inside = Children(change.path);
     switch (change.type) {
       case Change::Type::kSetValue:
-        return Replace(Offset(place->value), end, WriteFlow(change.value, style));
+        return Replace(Begin(*place), end, WriteFlow(change.value, style));
       case Change::Type::kReplaceMember:
         return Replace(Offset(place->key), end, member());
       case Change::Type::kInsertMember: {
@@ -236,7 +236,7 @@ class TextEditor {
  private:
   // JSON when the first key of the node has quotes, compact when nothing follows its colon.
   [[nodiscard]] FlowStyle StyleOf(const Place& flow) const {
-    const std::size_t begin = Offset(flow.value);
+    const std::size_t begin = Begin(flow);
     const std::string_view text = text_.substr(begin, Offset(flow.value_end) - begin);
     const std::size_t first = text.find_first_not_of("[{ \n");
     if (first == std::string_view::npos || text[first] != '"') return FlowStyle::kPlain;
@@ -254,6 +254,19 @@ class TextEditor {
     return *std::prev(std::ranges::upper_bound(line_starts_, offset));
   }
   static std::size_t Column(Mark mark) { return static_cast<std::size_t>(mark.column) - 1; }
+
+  // Where the value itself begins, behind its anchor and tag.
+  [[nodiscard]] std::size_t Begin(const Place& place) const {
+    std::size_t at = Offset(place.value);
+    while (at < text_.size() && (text_[at] == '&' || text_[at] == '!')) {
+      const std::size_t space = text_.find_first_of(" \n", at);
+      if (space == std::string_view::npos) break;
+      const std::size_t next = text_.find_first_not_of(" \n", space);
+      if (next == std::string_view::npos || next >= Offset(place.value_end)) break;
+      at = next;
+    }
+    return at;
+  }
 
   // Columns count code points; offsets are bytes.
   [[nodiscard]] std::size_t Offset(Mark mark) const {
@@ -303,7 +316,7 @@ class TextEditor {
   }
 
   [[nodiscard]] bool IsFlow(const Place& place) const {
-    const std::size_t begin = Offset(place.value);
+    const std::size_t begin = Begin(place);
     return begin < text_.size() && (text_[begin] == '{' || text_[begin] == '[');
   }
 
