@@ -48,7 +48,9 @@ void GrantDriverRights(client::Client& client) {
       "rules",
       Value::Array({Rule("resource.k8s.io", "resourceclaims", {"get"}), Rule("", "nodes", {"get"}),
                     Rule("resource.k8s.io", "resourceslices",
-                         {"get", "list", "watch", "create", "update", "patch", "delete"})}));
+                         {"get", "list", "watch", "create", "update", "patch", "delete"}),
+                    Rule("resource.k8s.io", "resourceclaims/status", {"patch"}),
+                    Rule("resource.k8s.io", "resourceclaims/driver", {"arbitrary-node:patch"})}));
   create(kClusterRoles, "", std::move(role));
   Value binding = Named("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
   binding.Set("roleRef", Value::Object({{"apiGroup", "rbac.authorization.k8s.io"},

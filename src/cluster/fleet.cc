@@ -155,8 +155,9 @@ Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(const json::Valu
   if (annotation.empty()) return drivers;
   DRA_ASSIGN(const GroupGpu gpu, ParseGpuAnnotation(annotation));
   const std::string name(client::NameOf(node));
-  gpu::SimBackend backend(name, *gpu.model, gpu.count, gpu.mig);
-  DRA_ASSIGN(std::unique_ptr<gpu::GpuDriver> driver, gpu::GpuDriver::Create(name, backend));
+  DRA_ASSIGN(std::unique_ptr<gpu::GpuDriver> driver,
+             gpu::GpuDriver::Create(
+                 name, std::make_unique<gpu::SimBackend>(name, *gpu.model, gpu.count, gpu.mig)));
   drivers.push_back(std::move(driver));
   return drivers;
 }

@@ -87,12 +87,14 @@ Value Consumes(const Board& board, Value counters) {
       {Value::Object({{"counterSet", CounterSetName(board)}, {"counters", std::move(counters)}})});
 }
 
+std::string WholeName(const Board& board) { return fmt::format("gpu-{}", board.minor); }
+
 Value WholeGpu(const Board& board) {
   const Model& model = *board.model;
   Value attributes = Value::Object({{"type", String("gpu")}, {"uuid", String(board.uuid)}});
   AddSharedAttributes(board, attributes);
   Value capacity = Value::Object({{"memory", Mebibytes(model.memory_mib)}});
-  Value device = Value::Object({{"name", fmt::format("gpu-{}", board.minor)}});
+  Value device = Value::Object({{"name", WholeName(board)}});
   if (board.mig == MigMode::kDynamic) AddEngines(EnginesMax(model), kEngineCapacities, capacity);
   device.Set("attributes", std::move(attributes));
   device.Set("capacity", std::move(capacity));
@@ -112,7 +114,8 @@ std::string NameOfProfile(std::string_view profile) {
   return name;
 }
 
-Value MigDevice(const Board& board, const MigProfile& profile, int start) {
+Value MigDevice(const Board& board, const BoardDevice& part) {
+  const MigProfile& profile = *part.profile;
   Value attributes = Value::Object({{"type", String("mig")},
                                     {"parentUUID", String(board.uuid)},
                                     {"profile", String(profile.name)}});
@@ -122,32 +125,23 @@ Value MigDevice(const Board& board, const MigProfile& profile, int start) {
   Value counters = Value::Object();
   AddEngines(profile.engines, kEngineCounters, counters);
   counters.Set("memory", Mebibytes(profile.memory_mib));
-  AddSlices(start, profile.slices, counters);
-  return Value::Object({{"name", fmt::format("gpu-{}-mig-{}-{}-{}", board.minor,
-                                             NameOfProfile(profile.name), profile.id, start)},
+  AddSlices(part.start, profile.slices, counters);
+  return Value::Object({{"name", part.name},
                         {"attributes", std::move(attributes)},
                         {"capacity", std::move(capacity)},
                         {"consumesCounters", Consumes(board, std::move(counters))}});
 }
 
-// The whole GPU and all its possible parts. MIG is switched on and off only where that needs no
-// reset; boards of Ampere offer their parts without the whole.
-std::vector<Value> PartitionableDevices(const Board& board) {
-  std::vector<Value> devices;
-  if (!board.model->mig_needs_reset) devices.push_back(WholeGpu(board));
-  std::vector<const MigProfile*> profiles;
-  for (const MigProfile& profile : board.model->profiles) profiles.push_back(&profile);
-  std::ranges::stable_sort(profiles, std::greater{}, &MigProfile::slices);
-  for (const MigProfile* profile : profiles) {
-    for (int i = 0; i < profile->placements; ++i) {
-      devices.push_back(MigDevice(board, *profile, i * profile->slices));
-    }
-  }
-  return devices;
-}
-
 bool Partitionable(const Board& board) {
   return board.mig == MigMode::kDynamic && !board.model->profiles.empty();
+}
+
+std::vector<Value> PartitionableDevices(const Board& board) {
+  std::vector<Value> devices;
+  for (const BoardDevice& device : DevicesOf(board)) {
+    devices.push_back(device.profile == nullptr ? WholeGpu(board) : MigDevice(board, device));
+  }
+  return devices;
 }
 
 void AppendDevices(std::vector<Value> devices, std::size_t per_slice_max,
@@ -161,6 +155,27 @@ void AppendDevices(std::vector<Value> devices, std::size_t per_slice_max,
 }
 
 }  // namespace
+
+// MIG is switched on and off only where that needs no reset; boards of Ampere offer their parts
+// without the whole.
+std::vector<BoardDevice> DevicesOf(const Board& board) {
+  if (!Partitionable(board)) return {{.name = WholeName(board)}};
+  std::vector<BoardDevice> devices;
+  if (!board.model->mig_needs_reset) devices.push_back({.name = WholeName(board)});
+  std::vector<const MigProfile*> profiles;
+  for (const MigProfile& profile : board.model->profiles) profiles.push_back(&profile);
+  std::ranges::stable_sort(profiles, std::greater{}, &MigProfile::slices);
+  for (const MigProfile* profile : profiles) {
+    for (int i = 0; i < profile->placements; ++i) {
+      const int start = i * profile->slices;
+      devices.push_back({.name = fmt::format("gpu-{}-mig-{}-{}-{}", board.minor,
+                                             NameOfProfile(profile->name), profile->id, start),
+                         .profile = profile,
+                         .start = start});
+    }
+  }
+  return devices;
+}
 
 std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards) {
   std::vector<node::SliceContent> slices;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace drachma::gpu {
@@ -60,16 +61,22 @@ std::vector<Value> DeviceClasses() {
   return classes;
 }
 
-Result<std::unique_ptr<GpuDriver>> GpuDriver::Create(std::string pool, Backend& backend) {
-  DRA_ASSIGN(const std::vector<Board> boards, backend.Enumerate());
-  return std::unique_ptr<GpuDriver>(new GpuDriver(std::move(pool), boards));
+Result<std::unique_ptr<GpuDriver>> GpuDriver::Create(std::string pool,
+                                                     std::unique_ptr<Backend> backend) {
+  DRA_ASSIGN(std::vector<Board> boards, backend->Enumerate());
+  return std::unique_ptr<GpuDriver>(
+      new GpuDriver(std::move(pool), std::move(backend), std::move(boards)));
 }
 
-GpuDriver::GpuDriver(std::string pool, const std::vector<Board>& boards)
-    : pool_(std::move(pool)), slices_(SlicesOf(boards)) {
-  for (const node::SliceContent& slice : slices_) {
-    for (const Value& device : slice.devices) {
-      shareable_.emplace(device["name"].AsString(), device["allowMultipleAllocations"].AsBool());
+GpuDriver::GpuDriver(std::string pool, std::unique_ptr<Backend> backend, std::vector<Board> boards)
+    : pool_(std::move(pool)),
+      backend_(std::move(backend)),
+      boards_(std::move(boards)),
+      slices_(SlicesOf(boards_)) {
+  for (const Board& board : boards_) {
+    for (BoardDevice& device : DevicesOf(board)) {
+      std::string name = device.name;
+      offers_.emplace(std::move(name), Offer{&board, std::move(device), {}});
     }
   }
 }
@@ -81,36 +88,82 @@ std::vector<node::Pool> GpuDriver::Pools() const {
 
 void GpuDriver::OnPoolsChanged(std::function<void()> changed) { changed_ = std::move(changed); }
 
+// As the NVIDIA driver's gates exclude each other: MPS is not offered where parts are made.
+bool GpuDriver::Enabled(std::string_view gate) const {
+  if (gate == "MPSSupport") {
+    return std::ranges::none_of(boards_,
+                                [](const Board& board) { return board.mig != MigMode::kOff; });
+  }
+  return gate == "TimeSlicingSettings";
+}
+
+Result<GpuDriver::Offer*> GpuDriver::Take(const Value& result, std::string_view claim_uid) {
+  const std::string_view device = result["device"].AsString();
+  const auto offer = offers_.find(device);
+  if (offer == offers_.end() || result["pool"].AsString() != pool_) {
+    return Fail(Code::kNotFound, fmt::format("requested device is not allocatable: {}", device));
+  }
+  if (result["adminAccess"].AsBool()) return &offer->second;
+  const std::string& holder = offer->second.holder;
+  if (!holder.empty() && holder != claim_uid) {
+    return Fail(Code::kConflict, fmt::format("device {} is in use by claim {}", device, holder));
+  }
+  return &offer->second;
+}
+
+Status GpuDriver::SetUp(const Value& claim, std::span<const Value* const> results,
+                        std::span<SetUpDevice> devices, std::vector<Change>& changes) {
+  std::vector<ClaimedDevice> claimed;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    claimed.push_back(
+        {.request = std::string((*results[i])["request"].AsString()),
+         .name = devices[i].device->name,
+         .type = devices[i].device->profile == nullptr ? DeviceType::kGpu : DeviceType::kMig});
+  }
+  DRA_ASSIGN(const std::vector<ConfigGroup> groups,
+             GroupsOf(claim.At({"status", "allocation"}), claimed,
+                      [this](std::string_view gate) { return Enabled(gate); }));
+  DRA_TRY(MakeParts(*backend_, devices, changes));
+  for (const ConfigGroup& group : groups) {
+    DRA_TRY(Share(*backend_, claim.At({"metadata", "uid"}).AsString(), group, devices, changes));
+  }
+  return {};
+}
+
 node::PrepareResult GpuDriver::PrepareOne(const Value& claim) {
   const std::string uid(claim.At({"metadata", "uid"}).AsString());
-  if (const auto known = prepared_.find(uid); known != prepared_.end()) return known->second;
+  if (const auto known = prepared_.find(uid); known != prepared_.end()) {
+    return known->second.devices;
+  }
   const std::vector<const Value*> results = node::ResultsOf(claim, kDriverName);
-  std::vector<node::PreparedDevice> devices;
+  std::vector<SetUpDevice> devices;
   for (const Value* result : results) {
-    const std::string_view device = (*result)["device"].AsString();
-    const auto known = shareable_.find(device);
-    if (known == shareable_.end() || (*result)["pool"].AsString() != pool_) {
-      return Fail(Code::kNotFound, fmt::format("requested device is not allocatable: {}", device));
-    }
-    const auto held = holder_.find(device);
-    if (!known->second && !(*result)["adminAccess"].AsBool() && held != holder_.end()) {
-      return Fail(Code::kConflict,
-                  fmt::format("device {} is in use by claim {}", device, held->second));
-    }
-    devices.push_back({
-        .requests = {std::string(node::BaseRequest((*result)["request"].AsString()))},
+    DRA_ASSIGN(const Offer* offer, Take(*result, uid));
+    devices.push_back({.board = offer->board,
+                       .device = &offer->device,
+                       .admin = (*result)["adminAccess"].AsBool(),
+                       .uuid = offer->board->uuid,
+                       .report = {}});
+  }
+  Preparation preparation;
+  if (Status done = SetUp(claim, results, devices, preparation.changes); !done) {
+    Undo(*backend_, std::move(preparation.changes));
+    return std::unexpected(std::move(done.error()));
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Value& result = *results[i];
+    const std::string& name = devices[i].device->name;
+    if (!result["adminAccess"].AsBool()) offers_.find(name)->second.holder = uid;
+    preparation.devices.push_back({
+        .requests = {std::string(node::BaseRequest(result["request"].AsString()))},
         .pool = pool_,
-        .device = std::string(device),
-        .cdi_device_ids = {CdiName(uid, device)},
-        .share_id = std::string((*result)["shareID"].AsString()),
+        .device = name,
+        .cdi_device_ids = {CdiName(uid, name)},
+        .share_id = std::string(result["shareID"].AsString()),
+        .report = std::move(devices[i].report),
     });
   }
-  for (const Value* result : results) {
-    const std::string_view device = (*result)["device"].AsString();
-    if (!(*result)["adminAccess"].AsBool()) holder_.emplace(device, uid);
-  }
-  prepared_.emplace(uid, devices);
-  return devices;
+  return prepared_.emplace(uid, std::move(preparation)).first->second.devices;
 }
 
 void GpuDriver::Prepare(std::span<const Value> claims, PrepareDone done) {
@@ -124,8 +177,13 @@ void GpuDriver::Prepare(std::span<const Value> claims, PrepareDone done) {
 void GpuDriver::Unprepare(std::span<const node::ClaimRef> claims, UnprepareDone done) {
   node::UnprepareAnswer answer;
   for (const node::ClaimRef& claim : claims) {
-    prepared_.erase(claim.uid);
-    std::erase_if(holder_, [&](const auto& held) { return held.second == claim.uid; });
+    if (const auto known = prepared_.find(claim.uid); known != prepared_.end()) {
+      Undo(*backend_, std::move(known->second.changes));
+      for (auto& [name, offer] : offers_) {
+        if (offer.holder == claim.uid) offer.holder.clear();
+      }
+      prepared_.erase(known);
+    }
     answer.emplace(claim.uid, Status());
   }
   done(std::move(answer));

@@ -8,19 +8,21 @@
 #include <vector>
 
 #include "gpu/board.h"
+#include "gpu/setup.h"
 #include "json/value.h"
 #include "node/dra_plugin.h"
 
 namespace drachma::gpu {
 
-// The GPU driver of one node: publishes the boards of its backend and prepares claims for them.
-// Keeps who holds which device, so that a device that is neither shared nor opened for
-// administration is never handed to two claims, whatever the allocator did.
+// The GPU driver of one node: publishes the boards of its backend, and prepares claims for them:
+// makes parts, sets up time slicing and MPS as the claim's config says, and undoes it afterwards.
+// Keeps who holds which device, so that a device that is not opened for administration is never
+// handed to two claims, whatever the allocator did.
 class GpuDriver final : public node::DraPlugin {
  public:
   // ERRORS: those of the backend.
   [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(std::string pool,
-                                                                 Backend& backend);
+                                                                 std::unique_ptr<Backend> backend);
 
   [[nodiscard]] std::string_view driver() const override { return kDriverName; }
   void Prepare(std::span<const json::Value> claims, PrepareDone done) override;
@@ -32,15 +34,32 @@ class GpuDriver final : public node::DraPlugin {
   [[nodiscard]] std::size_t prepared() const { return prepared_.size(); }
 
  private:
-  GpuDriver(std::string pool, const std::vector<Board>& boards);
+  // A device that may be asked for.
+  struct Offer {
+    const Board* board = nullptr;
+    BoardDevice device;
+    std::string holder;  // the claim's uid; empty: free
+  };
+  // What was done for a claim.
+  struct Preparation {
+    std::vector<node::PreparedDevice> devices;
+    std::vector<Change> changes;
+  };
+
+  GpuDriver(std::string pool, std::unique_ptr<Backend> backend, std::vector<Board> boards);
   [[nodiscard]] node::PrepareResult PrepareOne(const json::Value& claim);
+  // The device of an allocation result. ERRORS: kNotFound; kConflict: another claim has it.
+  [[nodiscard]] Result<Offer*> Take(const json::Value& result, std::string_view claim_uid);
+  [[nodiscard]] Status SetUp(const json::Value& claim, std::span<const json::Value* const> results,
+                             std::span<SetUpDevice> devices, std::vector<Change>& changes);
+  [[nodiscard]] bool Enabled(std::string_view gate) const;
 
   const std::string pool_;
-  // Whole: the slices as published, the source of Pools(); by device name whether it is shared.
-  std::vector<node::SliceContent> slices_;
-  std::map<std::string, bool, std::less<>> shareable_;
-  std::map<std::string, std::vector<node::PreparedDevice>> prepared_;  // by claim uid
-  std::map<std::string, std::string, std::less<>> holder_;             // device -> claim uid
+  const std::unique_ptr<Backend> backend_;
+  const std::vector<Board> boards_;
+  const std::vector<node::SliceContent> slices_;  // as published
+  std::map<std::string, Offer, std::less<>> offers_;
+  std::map<std::string, Preparation> prepared_;  // by claim uid
   std::function<void()> changed_;
 };
 

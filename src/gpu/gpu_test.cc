@@ -1,9 +1,11 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpu/board.h"
 #include "gpu/driver.h"
 #include "json/json.h"
+#include "json/yaml.h"
 
 namespace drachma::gpu {
 namespace {
@@ -66,9 +68,10 @@ TEST(Boards, TheSameNodeHasTheSameGpusAgain) {
 
 class DriverTest : public testing::Test {
  protected:
-  DriverTest() {
-    SimBackend backend("node-1", *FindModel("H100-80GB"), 2, MigMode::kOff);
-    driver_ = std::move(*GpuDriver::Create("node-1", backend));
+  explicit DriverTest(MigMode mig = MigMode::kOff) {
+    auto backend = std::make_unique<SimBackend>("node-1", *FindModel("H100-80GB"), 2, mig);
+    hardware_ = backend.get();
+    driver_ = std::move(*GpuDriver::Create("node-1", std::move(backend)));
   }
   node::PrepareResult Prepare(const Value& claim) {
     node::PrepareAnswer answer;
@@ -80,6 +83,7 @@ class DriverTest : public testing::Test {
     driver_->Unprepare({&ref, 1}, [](const node::UnprepareAnswer&) {});
   }
   std::unique_ptr<GpuDriver> driver_;
+  SimBackend* hardware_ = nullptr;  // the driver's
 };
 
 TEST_F(DriverTest, ADeviceIsPreparedUnderTheNameOfItsRequest) {
@@ -109,6 +113,117 @@ TEST_F(DriverTest, AdminAccessNeitherTakesNorNeedsTheDevice) {
 }
 
 TEST_F(DriverTest, AnUnknownDeviceIsRefused) { EXPECT_FALSE(Prepare(Claim("a", "gpu-9"))); }
+
+// A claim with devices `names` of requests r0, r1, … and configs from YAML.
+Value ConfiguredClaim(std::string_view uid, std::initializer_list<std::string_view> names,
+                      std::string_view configs) {
+  Value results = Value::Array();
+  for (const std::string_view name : names) {
+    results.Append(Value::Object({{"request", fmt::format("r{}", results.size())},
+                                  {"driver", kDriverName},
+                                  {"pool", "node-1"},
+                                  {"device", name}}));
+  }
+  const Value devices = Value::Object(
+      {{"results", std::move(results)}, {"config", json::ReadYamlValue(configs).value()}});
+  return Value::Object(
+      {{"metadata", Value::Object({{"uid", uid}})},
+       {"status", Value::Object({{"allocation", Value::Object({{"devices", devices}})}})}});
+}
+
+constexpr std::string_view kLongTurns = R"(
+- source: FromClass
+  opaque:
+    driver: gpu.nvidia.com
+    parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Short}}}
+- source: FromClaim
+  requests: [r0]
+  opaque:
+    driver: gpu.nvidia.com
+    parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Long}}}
+)";
+
+constexpr std::string_view kMps = R"(
+- source: FromClaim
+  opaque:
+    driver: gpu.nvidia.com
+    parameters:
+      apiVersion: resource.nvidia.com/v1beta1
+      kind: GpuConfig
+      sharing:
+        strategy: MPS
+        mpsConfig: {defaultActiveThreadPercentage: 50, defaultPinnedDeviceMemoryLimit: 10Gi, defaultPerDevicePinnedMemoryLimit: {"1": 5Gi}}
+)";
+
+TEST_F(DriverTest, TheClaimsTimeSliceOverridesTheClasss) {
+  const auto devices = Prepare(ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kLongTurns));
+  ASSERT_TRUE(devices) << devices.error().message;
+  EXPECT_EQ(hardware_->settings(0).time_slice, TimeSlice::kLong);
+  EXPECT_EQ(hardware_->settings(1).time_slice, TimeSlice::kShort);
+  EXPECT_EQ((*devices)[0].report.At({"sharing", "interval"}).AsString(), "Long");
+  Unprepare("a");
+  EXPECT_EQ(hardware_->settings(0).time_slice, TimeSlice::kDefault);
+}
+
+TEST_F(DriverTest, OneDaemonServesTheGpusOfOneConfig) {
+  const auto devices = Prepare(ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kMps));
+  ASSERT_TRUE(devices) << devices.error().message;
+  ASSERT_THAT(hardware_->daemons(), SizeIs(1));
+  const MpsDaemon& daemon = hardware_->daemons().begin()->second;
+  EXPECT_EQ(daemon.active_thread_percentage, 50);
+  EXPECT_EQ(daemon.pinned_memory_limits.at(daemon.uuids[0]), "10240M");
+  EXPECT_EQ(daemon.pinned_memory_limits.at(daemon.uuids[1]), "5120M");
+  EXPECT_EQ(hardware_->settings(1).compute_mode, ComputeMode::kExclusiveProcess);
+  Unprepare("a");
+  EXPECT_THAT(hardware_->daemons(), SizeIs(0));
+  EXPECT_EQ(hardware_->settings(1).compute_mode, ComputeMode::kDefault);
+}
+
+TEST_F(DriverTest, WhatWasDoneBeforeAFailureIsUndone) {
+  // gpu-0 gets its time slice, then the memory limit of a second GPU finds only one in the daemon.
+  const auto refused =
+      Prepare(ConfiguredClaim("a", {"gpu-0", "gpu-1"}, fmt::format("{}{}", kMps, kLongTurns)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "invalid device: invalid device index: 1");
+  EXPECT_EQ(hardware_->settings(0).time_slice, TimeSlice::kDefault);
+  EXPECT_TRUE(Prepare(Claim("b", "gpu-0")));
+}
+
+class MigDriverTest : public DriverTest {
+ protected:
+  MigDriverTest() : DriverTest(MigMode::kDynamic) {}
+};
+
+TEST_F(MigDriverTest, PartsAreMadeForAClaimAndGoWithIt) {
+  const auto devices =
+      Prepare(ConfiguredClaim("a", {"gpu-0-mig-1g10gb-19-0", "gpu-0-mig-3g40gb-9-4"}, "[]"));
+  ASSERT_TRUE(devices) << devices.error().message;
+  ASSERT_THAT(hardware_->settings(0).parts, SizeIs(2));
+  EXPECT_EQ((*devices)[1].report["uuid"].AsString(), hardware_->settings(0).parts[1].uuid);
+  // A part that would lie over them is refused by the hardware, whatever was allocated.
+  EXPECT_FALSE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
+  Unprepare("a");
+  EXPECT_THAT(hardware_->settings(0).parts, SizeIs(0));
+  EXPECT_TRUE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
+}
+
+TEST_F(MigDriverTest, NoMpsWhereGpusAreCut) {
+  const auto refused = Prepare(ConfiguredClaim("a", {"gpu-0"}, kMps));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("needs feature gate MPSSupport"));
+}
+
+TEST_F(MigDriverTest, AConfigForItsRequestMustBeOfTheDevicesKind) {
+  std::string named(kLongTurns);
+  const auto refused = Prepare(ConfiguredClaim("a", {"gpu-0-mig-1g10gb-19-0"}, named));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "cannot apply GpuConfig to device gpu-0-mig-1g10gb-19-0 of type mig (request r0)");
+  EXPECT_THAT(hardware_->settings(0).parts, SizeIs(0));
+  // One for all devices is for those of its kind.
+  named.replace(named.find("requests: [r0]"), 14, "requests: []");
+  EXPECT_TRUE(Prepare(ConfiguredClaim("a", {"gpu-0-mig-1g10gb-19-0"}, named)));
+}
 
 }  // namespace
 }  // namespace drachma::gpu

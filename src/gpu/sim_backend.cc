@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/random.h"
@@ -21,24 +22,87 @@ std::uint64_t SeedOf(std::string_view text) {
 }  // namespace
 
 SimBackend::SimBackend(std::string node_name, const Model& model, int count, MigMode mig)
-    : node_name_(std::move(node_name)), model_(model), count_(count), mig_(mig) {}
-
-Result<std::vector<Board>> SimBackend::Enumerate() {
-  Random random(SeedOf(node_name_));
-  std::vector<Board> boards;
-  for (int minor = 0; minor < count_; ++minor) {
+    : settings_(static_cast<std::size_t>(count)) {
+  Random random(SeedOf(node_name));
+  for (int minor = 0; minor < count; ++minor) {
     const int root = (minor / kGpusPerRoot + 1) * kBusesPerRoot;
-    boards.push_back({
+    boards_.push_back({
         .minor = minor,
         .uuid = "GPU-" + random.Uuid(),
-        .model = &model_,
+        .model = &model,
         .pci_bus_id = fmt::format("0000:{:02x}:00.0", (root + 1 + minor % kGpusPerRoot) & 0xFF),
         .pcie_root = fmt::format("pci0000:{:02x}", root & 0xFF),
-        .numa_node = count_ > 1 && minor >= count_ / 2 ? 1 : 0,
-        .mig = mig_,
+        .numa_node = count > 1 && minor >= count / 2 ? 1 : 0,
+        .mig = mig,
     });
   }
-  return boards;
+}
+
+Result<std::vector<Board>> SimBackend::Enumerate() { return boards_; }
+
+Result<SimBackend::Settings*> SimBackend::Find(int minor) {
+  if (minor < 0 || std::cmp_greater_equal(minor, settings_.size())) {
+    return Fail(Code::kNotFound, fmt::format("there is no GPU {}", minor));
+  }
+  return &settings_[static_cast<std::size_t>(minor)];
+}
+
+Status SimBackend::SetTimeSlice(int minor, TimeSlice slice) {
+  DRA_ASSIGN(auto* const settings, Find(minor));
+  settings->time_slice = slice;
+  return {};
+}
+
+Status SimBackend::SetComputeMode(int minor, ComputeMode mode) {
+  DRA_ASSIGN(auto* const settings, Find(minor));
+  settings->compute_mode = mode;
+  return {};
+}
+
+Result<std::string> SimBackend::CreatePart(int minor, const MigProfile& profile, int start) {
+  DRA_ASSIGN(auto* const settings, Find(minor));
+  for (const Part& part : settings->parts) {
+    if (start < part.start + part.slices && part.start < start + profile.slices) {
+      return Fail(Code::kConflict,
+                  fmt::format("GPU {} has no room for a {} at slice {}: {} is there", minor,
+                              profile.name, start, part.uuid));
+    }
+  }
+  // The same part of the same GPU has the same UUID, as on hardware.
+  Random random(SeedOf(
+      fmt::format("{}/{}/{}", boards_[static_cast<std::size_t>(minor)].uuid, profile.id, start)));
+  settings->parts.push_back(
+      {.uuid = "MIG-" + random.Uuid(), .start = start, .slices = profile.slices});
+  return settings->parts.back().uuid;
+}
+
+Status SimBackend::DestroyPart(int minor, const std::string& uuid) {
+  DRA_ASSIGN(auto* const settings, Find(minor));
+  if (std::erase_if(settings->parts, [&](const Part& part) { return part.uuid == uuid; }) == 0) {
+    return Fail(Code::kNotFound, fmt::format("GPU {} has no part {}", minor, uuid));
+  }
+  return {};
+}
+
+Status SimBackend::StartMps(const MpsDaemon& daemon) {
+  for (const Board& board : boards_) {
+    if (std::ranges::find(daemon.uuids, board.uuid) == daemon.uuids.end()) continue;
+    if (settings_[static_cast<std::size_t>(board.minor)].compute_mode !=
+        ComputeMode::kExclusiveProcess) {
+      return Fail(Code::kConflict, fmt::format("GPU {} is not in exclusive mode", board.minor));
+    }
+    for (const auto& [id, other] : daemons_) {
+      if (std::ranges::find(other.uuids, board.uuid) == other.uuids.end()) continue;
+      return Fail(Code::kConflict, fmt::format("GPU {} has MPS daemon {}", board.minor, id));
+    }
+  }
+  daemons_.insert_or_assign(daemon.id, daemon);
+  return {};
+}
+
+Status SimBackend::StopMps(const std::string& id) {
+  if (daemons_.erase(id) == 0) return Fail(Code::kNotFound, "there is no MPS daemon " + id);
+  return {};
 }
 
 }  // namespace drachma::gpu

@@ -29,6 +29,9 @@ struct PreparedDevice {
   std::string device;
   std::vector<std::string> cdi_device_ids;  // "vendor/class=name"; may be empty
   std::string share_id;                     // empty unless the device is shared by capacity
+  // What the driver has to say of the device (status.devices[].data of the claim, KEP-4817); null:
+  // nothing.
+  json::Value report;
 };
 
 using PrepareResult = Result<std::vector<PreparedDevice>>;

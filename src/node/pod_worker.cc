@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/log.h"
 #include "client/objects.h"
 #include "controllers/objects.h"
 
@@ -72,9 +73,14 @@ Result<std::vector<std::string>> ClaimNamesOf(const Value& pod) {
 // The steps of kubelet's DRA manager that can refuse a claim, in its order.
 std::optional<std::string> Refusal(const Value& pod, const Value& claim) {
   const std::string_view name = client::NameOf(claim);
-  const bool reserved = std::ranges::any_of(
-      claim["status"]["reservedFor"].Items(),
-      [&](const Value& consumer) { return consumer["uid"].AsString() == client::UidOf(pod); });
+  const bool reserved =
+      std::ranges::any_of(claim["status"]["reservedFor"].Items(), [&](const Value& consumer) {
+        // Pods know no more of their group than its name (resourceclaim.IsReservedForPod).
+        const std::string_view group = pod["spec"]["schedulingGroup"]["podGroupName"].AsString();
+        return consumer["uid"].AsString() == client::UidOf(pod) ||
+               (!group.empty() && consumer["resource"].AsString() == "podgroups" &&
+                consumer["name"].AsString() == group);
+      });
   if (!reserved) {
     return fmt::format("pod {} ({}) is not allowed to use ResourceClaim {} ({})",
                        client::NameOf(pod), client::UidOf(pod), name, client::UidOf(claim));
@@ -204,20 +210,62 @@ void PodWorker::OnPrepared(const std::string& uid, const PrepareAnswer& answer) 
   const auto entry = states_.find(uid);
   if (entry == states_.end()) return;
   State& state = entry->second;
-  for (const auto& [claim, result] : answer) {
-    if (result || state.error) continue;
-    std::string name = claim;
-    for (const auto& [driver, refs] : state.prepared) {
-      for (const ClaimRef& ref : refs) {
-        if (ref.uid == claim) name = ref.name;
+  for (const auto& [driver, refs] : state.prepared) {
+    for (const ClaimRef& ref : refs) {
+      const auto result = answer.find(ref.uid);
+      if (result == answer.end()) continue;
+      if (result->second) {
+        AddReports(driver, ref.name, *result->second, state);
+      } else if (!state.error) {
+        state.error = fmt::format("NodePrepareResources failed for ResourceClaim {}: {}", ref.name,
+                                  result->second.error().message);
       }
     }
-    state.error = fmt::format("NodePrepareResources failed for ResourceClaim {}: {}", name,
-                              result.error().message);
   }
   if (--state.drivers_pending > 0) return;
   state.claims = state.error ? Claims::kFailed : Claims::kReady;
   Add(state.key);
+}
+
+void PodWorker::AddReports(const std::string& driver, const std::string& claim,
+                           const std::vector<PreparedDevice>& devices, State& state) {
+  for (const PreparedDevice& device : devices) {
+    if (device.report.IsNull()) continue;
+    Value entry = Value::Object({{"driver", driver},
+                                 {"pool", device.pool},
+                                 {"device", device.device},
+                                 {"data", device.report}});
+    if (!device.share_id.empty()) entry.Set("shareID", device.share_id);
+    auto& reports = state.reports.try_emplace({driver, claim}, Value::Array()).first->second;
+    reports.Append(std::move(entry));
+  }
+}
+
+// Each driver applies its own part of the claim's status. A refusal keeps no pod from running.
+void PodWorker::ReportDevices(const Value& pod, State& state, Work& work) {
+  for (auto& [key, devices] : std::exchange(state.reports, {})) {
+    const auto& [driver, claim] = key;
+    const std::string_view ns = client::NamespaceOf(pod);
+    client::Request request = client::PatchRequest(
+        resources::kResourceClaims, ns, claim, client::PatchType::kApply,
+        Value::Object({{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "ResourceClaim"},
+                       {"metadata", Value::Object({{"name", claim}, {"namespace", ns}})},
+                       {"status", Value::Object({{"devices", std::move(devices)}})}}),
+        "status");
+    request.field_manager = driver;
+    request.force = true;
+    request.as = table_.drivers();
+    Action action{.request = std::move(request)};
+    action.settle = [claim](const Result<Value>& answer) -> Status {
+      if (!answer) {
+        Log(LogLevel::kWarning, "node", "the status of the devices of ResourceClaim {}: {}", claim,
+            answer.error().message);
+      }
+      return {};
+    };
+    work.actions.push_back(std::move(action));
+  }
 }
 
 void PodWorker::PreparingFailed(const Value& pod, State& state, Work& work) {
@@ -265,7 +313,9 @@ bool PodWorker::PrepareClaims(const Value& pod, SimNode& node, State& state, Wor
     }
     return false;
   }
-  return state.claims == Claims::kReady;
+  if (state.claims != Claims::kReady) return false;
+  ReportDevices(pod, state, work);
+  return true;
 }
 
 bool PodWorker::ReleaseClaims(SimNode& node, State& state) {
@@ -386,7 +436,9 @@ Work PodWorker::Sync(const std::string& key) {
   } else {
     StartPod(*pod, *node, state, work);
   }
-  for (Action& action : work.actions) action.request.as = table_.KubeletOf(state.node);
+  for (Action& action : work.actions) {
+    if (action.request.as == nullptr) action.request.as = table_.KubeletOf(state.node);
+  }
   return work;
 }
 

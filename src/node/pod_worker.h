@@ -41,6 +41,8 @@ class PodWorker final : public controllers::Controller {
     std::map<std::string, Result<json::Value>> fetched;     // by claim name
     std::map<std::string, std::vector<ClaimRef>> prepared;  // by driver
     std::size_t drivers_pending = 0;
+    // Entries of status.devices that drivers want written, by driver and claim.
+    std::map<std::pair<std::string, std::string>, json::Value> reports;
     std::optional<std::string> error;
     int failures = 0;
     Time retry_at;
@@ -61,6 +63,9 @@ class PodWorker final : public controllers::Controller {
                                                        const State& state) const;
   void CallDrivers(SimNode& node, State& state);
   void OnPrepared(const std::string& uid, const PrepareAnswer& answer);
+  static void AddReports(const std::string& driver, const std::string& claim,
+                         const std::vector<PreparedDevice>& devices, State& state);
+  void ReportDevices(const json::Value& pod, State& state, controllers::Work& work);
   void PreparingFailed(const json::Value& pod, State& state, controllers::Work& work);
   // Whether the pod holds no claim any more; does the next step towards it.
   bool ReleaseClaims(SimNode& node, State& state);

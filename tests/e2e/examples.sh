@@ -26,4 +26,34 @@ for file in "$EXAMPLES"/*.yaml; do
   grep -q "^shows $(basename "$file") " "$0" || [ "$(basename "$file")" = from-a-blog.yaml ] ||
     fail "$file is not tested"
 done
+
+# What the driver did to the devices stands in the claims' statuses; what it cannot do, in an event.
+start_cluster --ephemeral --listen 127.0.0.1:0 --kubeconfig "$WORK/kubeconfig" --fleet mig-h100
+export KUBECONFIG="$WORK/kubeconfig"
+kubectl apply -f "$EXAMPLES/shared-claim.yaml" -f "$EXAMPLES/mig.yaml" >/dev/null
+report() { kubectl get resourceclaim "$1" -o "jsonpath={.status.devices[0].data$2}"; }
+eventually 30 equals Long report shared-gpu .sharing.interval
+has_part() { report large-part .uuid | grep -q '^MIG-'; }
+eventually 30 has_part
+kubectl create -f - >/dev/null <<'YAML'
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: mps}
+spec:
+  devices:
+    requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]
+    config:
+    - opaque:
+        driver: gpu.nvidia.com
+        parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: MPS}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: mps}
+spec:
+  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+  resourceClaims: [{name: g, resourceClaimName: mps}]
+YAML
+mps_refused() { kubectl describe pod mps | grep -q 'FailedPrepareDynamicResources.*needs feature gate MPSSupport'; }
+eventually 30 mps_refused
 echo "examples: fine"
