@@ -38,7 +38,7 @@ ErrorList ValidateCompletionMode(const Value& spec, const std::string& path) {
   ErrorList errors;
   const std::string_view mode = spec["completionMode"].AsString("NonIndexed");
   if (mode != kModes[0] && mode != kModes[1]) {
-    errors.push_back(NotSupported(Child(path, "completionMode"), ShownNamed(mode), kModes));
+    return {NotSupported(Child(path, "completionMode"), ShownNamed(mode), kModes)};
   }
   const auto too_many = [&](std::string_view field, std::int64_t max, const std::string& detail) {
     if (spec[field].AsInt() <= max) return;

@@ -115,4 +115,7 @@ enum class ResourceHolder : std::uint8_t { kContainer, kPod };
 [[nodiscard]] ErrorList ValidateIp(std::string_view ip, const std::string& path);
 inline constexpr std::string_view kMirrorPod = "kubernetes.io/config.mirror";
 
+// The spec of a PersistentVolumeClaim.
+[[nodiscard]] ErrorList ValidateVolumeClaimSpec(const json::Value& spec, const std::string& path);
+
 }  // namespace drachma::validation

@@ -7,6 +7,7 @@
 
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
+#include "validation/shown_internal.h"
 
 // What may change in a pod that exists.
 namespace drachma::validation {
@@ -157,13 +158,13 @@ ErrorList NarrowGatedPod(Value& spec, const Value& old) {
   const auto old_terms = old_affinity[kRequiredTerms]["nodeSelectorTerms"].Items();
   const Value& now_terms = now_affinity[kRequiredTerms]["nodeSelectorTerms"];
   if (!old_terms.empty() && old_terms.size() != now_terms.size()) {
-    errors.push_back(Invalid(path, Shown(now_terms),
+    errors.push_back(Invalid(path, ShownInternal(now_terms, kSelectorTerm),
                              "no additions/deletions to non-empty NodeSelectorTerms list are "
                              "allowed"));
   } else {
     for (std::size_t i = 0; i < old_terms.size(); ++i) {
       if (HasOnlyAdditions(now_terms.Items()[i], old_terms[i])) continue;
-      errors.push_back(Invalid(Index(path, i), Shown(now_terms.Items()[i]),
+      errors.push_back(Invalid(Index(path, i), ShownInternal(now_terms.Items()[i], kSelectorTerm),
                                "only additions are allowed (no mutations or deletions)"));
     }
   }

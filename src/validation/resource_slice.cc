@@ -10,6 +10,7 @@
 #include "validation/node_selector.h"
 #include "validation/object_meta.h"
 #include "validation/resource_common.h"
+#include "validation/shown_internal.h"
 
 // The devices that drivers publish: the spec of ResourceSlice.
 namespace drachma::validation {
@@ -194,7 +195,7 @@ NodeFields ReadSliceNodes(const Value& spec, const std::string& path) {
     if (terms.size() != 1) {
       // One term lets the allocator join the selectors of several slices.
       out.errors.push_back(Invalid(Child(path, "nodeSelector.nodeSelectorTerms"),
-                                   terms.IsNull() ? "null" : Shown(terms),
+                                   ShownInternal(terms, kSelectorTerm),
                                    "must have exactly one node selector term"));
     }
   }

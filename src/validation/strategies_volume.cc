@@ -81,7 +81,7 @@ ErrorList ValidateStorage(const Value& requests) {
   return ValidateResourceQuantity("storage", *storage, path);
 }
 
-ErrorList ValidateClaimSpec(const Value& spec) {
+ErrorList ClaimSpecErrors(const Value& spec) {
   static constexpr std::array<std::string_view, 2> kModes = {"Block", "Filesystem"};
   ErrorList errors;
   if (spec["accessModes"].empty()) {
@@ -140,8 +140,21 @@ void NormalizeSources(Value& claim) {
   }
 }
 
+// Sources that only dataSourceRef may name are dropped here
+// (EnforceDataSourceBackwardsCompatibility).
+void DropOtherSources(Value& claim) {
+  const Value& source = claim["spec"]["dataSource"];
+  if (source.IsNull()) return;
+  const std::string_view group = source["apiGroup"].AsString();
+  const std::string_view kind = source["kind"].AsString();
+  if (group.empty() && kind == "PersistentVolumeClaim") return;
+  if (group == "snapshot.storage.k8s.io" && kind == "VolumeSnapshot") return;
+  claim.Edit("spec").Erase("dataSource");
+}
+
 void PrepareClaimCreate(const Context&, Value& claim) {
   claim.Set("status", Value::Object({{"phase", "Pending"}}));
+  DropOtherSources(claim);
   NormalizeSources(claim);
 }
 
@@ -152,7 +165,7 @@ void PrepareClaimUpdate(const Context& context, Value& claim, const Value& old) 
 
 ErrorList ValidateClaim(const Context&, const Value& claim) {
   ErrorList errors = MetaOf(claim, Scope::kNamespaced, NameIsDnsSubdomain);
-  Append(errors, ValidateClaimSpec(claim["spec"]));
+  Append(errors, ClaimSpecErrors(claim["spec"]));
   return errors;
 }
 
@@ -216,6 +229,12 @@ constexpr Strategy kRows[] = {
 };
 
 }  // namespace
+
+ErrorList ValidateVolumeClaimSpec(const Value& spec, const std::string& path) {
+  ErrorList errors = ClaimSpecErrors(spec);
+  for (FieldError& error : errors) error.path = path + error.path.substr(std::size("spec") - 1);
+  return errors;
+}
 
 std::span<const Strategy> VolumeStrategies() { return kRows; }
 

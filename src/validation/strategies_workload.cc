@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "validation/job_status.h"
 #include "validation/names.h"
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
+#include "validation/shown_internal.h"
 #include "validation/strategy_tables.h"
 #include "validation/workload_rules.h"
 #include "validation/workload_status.h"
@@ -43,12 +45,18 @@ ErrorList UpdateWithSelector(const Context& context, const Value& object, const 
   return errors;
 }
 
+constexpr std::string_view kVolumeClaim = "k8s.io/api/core/v1.PersistentVolumeClaim";
+
 ErrorList UpdateStatefulSet(const Context& context, const Value& object, const Value& old) {
   ErrorList errors = Update<ValidateStatefulSetSpec>(context, object, old);
   for (const std::string_view field :
        {"selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"}) {
-    Append(errors,
-           ValidateImmutable(object["spec"][field], old["spec"][field], Child("spec", field)));
+    ErrorList changed =
+        ValidateImmutable(object["spec"][field], old["spec"][field], Child("spec", field));
+    if (!changed.empty() && field == "volumeClaimTemplates") {
+      changed[0].bad_value = ShownInternal(object["spec"][field], kVolumeClaim);
+    }
+    Append(errors, std::move(changed));
   }
   return errors;
 }
@@ -109,6 +117,11 @@ void PrepareDaemonSetUpdate(const Context& context, Value& object, const Value& 
   SetTemplateGeneration(object, TemplateGeneration(old) + (same ? 0 : 1));
 }
 
+void PrepareDaemonSetStatus(const Context& context, Value& object, const Value& old) {
+  KeepSpec(context, object, old);
+  SetTemplateGeneration(object, TemplateGeneration(old));
+}
+
 ErrorList CreateJob(const Context&, const Value& job) {
   ErrorList errors =
       ValidateCoreObjectMeta(job["metadata"], Scope::kNamespaced, NameIsDnsSubdomain, "metadata");
@@ -146,7 +159,13 @@ ErrorList UpdateJob(const Context&, const Value& job, const Value& old_job) {
   Append(errors, ValidateImmutable(pod_template, old["template"], "spec.template"));
   for (const std::string_view field : {"completionMode", "podFailurePolicy", "backoffLimitPerIndex",
                                        "managedBy", "successPolicy"}) {
-    Append(errors, ValidateImmutable(spec[field], old[field], Child("spec", field)));
+    ErrorList changed = ValidateImmutable(spec[field], old[field], Child("spec", field));
+    if (!changed.empty() && spec[field].IsObject()) {
+      changed[0].bad_value = ShownInternal(spec[field], field == "podFailurePolicy"
+                                                            ? "k8s.io/api/batch/v1.PodFailurePolicy"
+                                                            : "k8s.io/api/batch/v1.SuccessPolicy");
+    }
+    Append(errors, std::move(changed));
   }
   return errors;
 }
@@ -250,6 +269,11 @@ constexpr Strategy DaemonSet() {
   row.prepare_update = PrepareDaemonSetUpdate;
   return row;
 }
+constexpr Strategy DaemonSetStatus() {
+  Strategy row = StatusOf(kApps, "DaemonSet", UpdateStatusOf<ValidateDaemonSetStatus>);
+  row.prepare_update = PrepareDaemonSetStatus;
+  return row;
+}
 constexpr Strategy Job() {
   Strategy row = Main(kBatch, "Job", CreateJob, UpdateJob);
   row.prepare_create = PrepareJobCreate;
@@ -271,9 +295,9 @@ constexpr Strategy kRows[] = {
     Main(kApps, "StatefulSet", Create<ValidateStatefulSetSpec, NameIsDnsLabel>, UpdateStatefulSet),
     StatusOf(kApps, "StatefulSet", UpdateStatusOf<ValidateStatefulSetStatus>),
     DaemonSet(),
-    StatusOf(kApps, "DaemonSet", UpdateStatusOf<ValidateDaemonSetStatus>),
+    DaemonSetStatus(),
     Job(),
-    StatusOf(kBatch, "Job"),
+    StatusOf(kBatch, "Job", ValidateJobStatusUpdate),
     Main(kBatch, "CronJob", CreateCronJob, Update<ValidateCronJobSpec>),
     StatusOf(kBatch, "CronJob"),
 };

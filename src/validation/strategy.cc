@@ -230,6 +230,11 @@ void AddWarnings(std::vector<std::string> found, std::vector<std::string>* warni
   std::ranges::move(found, std::back_inserter(*warnings));
 }
 
+// The events of both groups are one internal type, whose group is the core one.
+std::string_view GroupInErrors(const Strategy& strategy) {
+  return strategy.kind == "Event" ? std::string_view() : strategy.group;
+}
+
 }  // namespace
 
 const Strategy& StrategyFor(std::string_view group, std::string_view kind,
@@ -246,7 +251,7 @@ Status BeforeCreate(const Strategy& strategy, const Context& context, Value& obj
   if (strategy.prepare_create != nullptr) strategy.prepare_create(context, object);
   const ErrorList errors = AllCreateErrors(strategy, context, object);
   if (!errors.empty()) {
-    return std::unexpected(InvalidObject(strategy.group, strategy.kind,
+    return std::unexpected(InvalidObject(GroupInErrors(strategy), strategy.kind,
                                          object["metadata"]["name"].AsString(), errors));
   }
   if (strategy.warn_create != nullptr) AddWarnings(strategy.warn_create(context, object), warnings);
@@ -261,7 +266,7 @@ Status BeforeUpdate(const Strategy& strategy, const Context& context, Value& obj
   TakeOverSystemFields(object, old);
   const ErrorList errors = AllUpdateErrors(strategy, context, object, old);
   if (!errors.empty()) {
-    return std::unexpected(InvalidObject(strategy.group, strategy.kind,
+    return std::unexpected(InvalidObject(GroupInErrors(strategy), strategy.kind,
                                          object["metadata"]["name"].AsString(), errors));
   }
   if (strategy.warn_update != nullptr) {

@@ -229,6 +229,30 @@ ErrorList ValidateReplicaSetSpec(const Value& spec) {
   return errors;
 }
 
+// The volumes of a pod of a StatefulSet: those of its claims stand before the template's and
+// replace them.
+Value VolumesWithClaims(const Value& spec) {
+  Value volumes = Value::Array();
+  const auto named = [&](const Value& name) {
+    return std::ranges::any_of(volumes.Items(),
+                               [&](const Value& volume) { return volume["name"] == name; });
+  };
+  for (const Value& claim : spec["volumeClaimTemplates"].Items()) {
+    const std::string name(claim["metadata"]["name"].AsString());
+    if (named(name)) continue;
+    volumes.Append(Value::Object(
+        {{"name", name}, {"persistentVolumeClaim", Value::Object({{"claimName", name}})}}));
+  }
+  const std::size_t of_claims = volumes.size();
+  for (const Value& volume : spec["template"]["spec"]["volumes"].Items()) {
+    const auto claims = volumes.Items().first(of_claims);
+    const bool replaced = std::ranges::any_of(
+        claims, [&](const Value& claim) { return claim["name"] == volume["name"]; });
+    if (!replaced) volumes.Append(volume);
+  }
+  return volumes;
+}
+
 ErrorList ValidateStatefulSetSpec(const Value& spec) {
   static constexpr std::array<std::string_view, 2> kNumbers = {"replicas", "minReadySeconds"};
   ErrorList errors;
@@ -241,6 +265,11 @@ ErrorList ValidateStatefulSetSpec(const Value& spec) {
   }
   Append(errors, ValidateStatefulSetStrategy(spec["updateStrategy"]));
   Append(errors, ValidateClaimRetention(spec["persistentVolumeClaimRetentionPolicy"]));
+  const auto templates = spec["volumeClaimTemplates"].Items();
+  for (std::size_t i = 0; i < templates.size(); ++i) {
+    Append(errors, ValidateVolumeClaimSpec(templates[i]["spec"],
+                                           Child(Index("spec.volumeClaimTemplates", i), "spec")));
+  }
   Append(errors, NonNegativeFields(spec, kNumbers, "spec"));
   if (!spec["ordinals"].IsNull()) {
     Append(errors, ValidateNonNegative(spec["ordinals"]["start"].AsInt(), "spec.ordinals.start"));
@@ -261,11 +290,7 @@ ErrorList ValidateStatefulSetSpec(const Value& spec) {
     Value& pod = pod_template.Edit("spec");
     pod.Erase("subdomain");
     pod.Erase("hostname");
-    for (const Value& claim : spec["volumeClaimTemplates"].Items()) {
-      const std::string name(claim["metadata"]["name"].AsString());
-      pod.Edit("volumes").Append(Value::Object(
-          {{"name", name}, {"persistentVolumeClaim", Value::Object({{"claimName", name}})}}));
-    }
+    if (!templates.empty()) pod.Set("volumes", VolumesWithClaims(spec));
   }
   Append(errors, ValidateSelected(spec["selector"], pod_template, "spec.template"));
   Append(errors, ValidatePodTemplate(pod_template, "spec.template"));
