@@ -192,7 +192,7 @@ ErrorList ValidateDeviceClaim(const Context& context, const Value& devices, cons
                      [&](const Value& config, const std::string& at) {
                        ErrorList found =
                            ValidateRequestRefs(config["requests"], Child(at, "requests"), names);
-                       Append(found, ValidateConfiguration(config, at, origin));
+                       Append(found, ValidateConfiguration(context, config, at, origin));
                        return found;
                      },
                      Child(path, "config"), CoveredBy::kDeclarative));

@@ -65,8 +65,8 @@ ErrorList ValidateNetworkData(const Value& data, const std::string& path) {
   return errors;
 }
 
-ErrorList ValidateDeviceStatus(const Value& device, const std::set<DeviceKey>& allocated,
-                               const std::string& path) {
+ErrorList ValidateDeviceStatus(const Context& context, const Value& device,
+                               const std::set<DeviceKey>& allocated, const std::string& path) {
   ErrorList errors = ValidateDriverName(device["driver"].AsString(), Child(path, "driver"));
   Append(errors, ValidatePoolName(device["pool"].AsString(), Child(path, "pool")));
   Append(errors, ValidateDnsLabel(device["device"].AsString(), Child(path, "device")));
@@ -84,7 +84,8 @@ ErrorList ValidateDeviceStatus(const Value& device, const std::set<DeviceKey>& a
   }
   Append(errors, ValidateConditions(conditions, conditions_path));
   if (!device["data"].IsNull()) {
-    Append(errors, ValidateRaw(device["data"], Child(path, "data"), Origin::kNew, kDataBytesMax));
+    Append(errors,
+           ValidateRaw(context, device["data"], Child(path, "data"), Origin::kNew, kDataBytesMax));
   }
   Append(errors, ValidateNetworkData(device["networkData"], Child(path, "networkData")));
   return errors;
@@ -110,8 +111,8 @@ ErrorList ValidateResult(const Value& result, const RequestNames& names, const s
   return errors;
 }
 
-ErrorList ValidateAllocatedConfig(const Value& config, const RequestNames& names,
-                                  const std::string& path) {
+ErrorList ValidateAllocatedConfig(const Context& context, const Value& config,
+                                  const RequestNames& names, const std::string& path) {
   static constexpr std::array<std::string_view, 2> kSources = {"FromClaim", "FromClass"};
   ErrorList errors;
   const std::string source_path = Child(path, "source");
@@ -122,12 +123,12 @@ ErrorList ValidateAllocatedConfig(const Value& config, const RequestNames& names
     Append(errors, Covered({NotSupported(source_path, ShownNamed(source), kSources)}));
   }
   Append(errors, ValidateRequestRefs(config["requests"], Child(path, "requests"), names));
-  Append(errors, ValidateConfiguration(config, path, Origin::kNew));
+  Append(errors, ValidateConfiguration(context, config, path, Origin::kNew));
   return errors;
 }
 
-ErrorList ValidateAllocation(const Value& allocation, const RequestNames& names,
-                             const std::string& path) {
+ErrorList ValidateAllocation(const Context& context, const Value& allocation,
+                             const RequestNames& names, const std::string& path) {
   const std::string devices_path = Child(path, "devices");
   const Value& devices = allocation["devices"];
   ErrorList errors = ValidateList(
@@ -138,7 +139,7 @@ ErrorList ValidateAllocation(const Value& allocation, const RequestNames& names,
   Append(errors, ValidateList(
                      devices["config"], 2 * kConfigMax,
                      [&](const Value& config, const std::string& at) {
-                       return ValidateAllocatedConfig(config, names, at);
+                       return ValidateAllocatedConfig(context, config, names, at);
                      },
                      Child(devices_path, "config"), CoveredBy::kDeclarative));
   if (!allocation["nodeSelector"].IsNull()) {
@@ -340,7 +341,7 @@ ErrorList AuthorizeClaimStatus(const Context& context, const Value& claim, const
   return errors;
 }
 
-ErrorList ValidateClaimStatus(const Value& claim, const Value& old_claim) {
+ErrorList ValidateClaimStatus(const Context& context, const Value& claim, const Value& old_claim) {
   const Value& status = claim["status"];
   const Value& old = old_claim["status"];
   const RequestNames names(claim["spec"]["devices"]);
@@ -356,7 +357,7 @@ ErrorList ValidateClaimStatus(const Value& claim, const Value& old_claim) {
          ValidateSet(
              status["devices"], kAnyNumber,
              [&](const Value& device, const std::string& at) {
-               return ValidateDeviceStatus(device, allocated, at);
+               return ValidateDeviceStatus(context, device, allocated, at);
              },
              ShownDeviceId, "status.devices", CoveredBy::kNothing, CoveredBy::kDeclarative));
   const bool deleted = !claim["metadata"]["deletionTimestamp"].IsNull();
@@ -368,7 +369,7 @@ ErrorList ValidateClaimStatus(const Value& claim, const Value& old_claim) {
            Covered(WithOrigin(ValidateImmutable(allocation, old["allocation"], "status.allocation"),
                               "update")));
   } else {
-    Append(errors, ValidateAllocation(allocation, names, "status.allocation"));
+    Append(errors, ValidateAllocation(context, allocation, names, "status.allocation"));
   }
   return errors;
 }

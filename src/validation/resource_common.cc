@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "json/json.h"
+#include "json/part.h"
 #include "selector/program.h"
 #include "validation/names.h"
 #include "validation/object_meta.h"
@@ -191,10 +192,12 @@ ErrorList ValidateFullyQualifiedName(std::string_view name, const std::string& p
   return WithOrigin(std::move(errors), "format=k8s-resource-fully-qualified-name");
 }
 
-ErrorList ValidateRaw(const Value& raw, const std::string& path, Origin origin,
-                      std::int64_t bytes_max) {
+ErrorList ValidateRaw(const Context& context, const Value& raw, const std::string& path,
+                      Origin origin, std::int64_t bytes_max) {
   if (raw.IsNull()) return {Required(path)};
-  const auto bytes = static_cast<std::int64_t>(json::Write(raw).size());
+  std::size_t size = json::SentText(context.sent_text, path).size();
+  if (size == 0) size = json::Write(raw).size();
+  const auto bytes = static_cast<std::int64_t>(size);
   if (origin == Origin::kNew && bytes > bytes_max) return {TooLong(path, bytes_max)};
   if (!raw.IsObject()) {
     return {Invalid(path, "\"<value omitted>\"", "must be a valid JSON object")};
@@ -202,14 +205,15 @@ ErrorList ValidateRaw(const Value& raw, const std::string& path, Origin origin,
   return {};
 }
 
-ErrorList ValidateConfiguration(const Value& config, const std::string& path, Origin origin) {
+ErrorList ValidateConfiguration(const Context& context, const Value& config,
+                                const std::string& path, Origin origin) {
   const std::string opaque_path = Child(path, "opaque");
   const Value& opaque = config["opaque"];
   if (opaque.IsNull()) return {Required(opaque_path)};
   ErrorList errors = ValidateDriverName(opaque["driver"].AsString(), Child(opaque_path, "driver"),
                                         CoveredBy::kDeclarative);
-  Append(errors, ValidateRaw(opaque["parameters"], Child(opaque_path, "parameters"), origin,
-                             kOpaqueBytesMax));
+  Append(errors, ValidateRaw(context, opaque["parameters"], Child(opaque_path, "parameters"),
+                             origin, kOpaqueBytesMax));
   return errors;
 }
 

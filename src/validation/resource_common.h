@@ -63,12 +63,12 @@ inline constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
 [[nodiscard]] ErrorList ValidateQualifiedName(std::string_view name, const std::string& path);
 [[nodiscard]] ErrorList ValidateFullyQualifiedName(std::string_view name, const std::string& path);
 
-// A runtime.RawExtension: an object of at most `bytes_max` bytes of JSON.
-[[nodiscard]] ErrorList ValidateRaw(const json::Value& raw, const std::string& path, Origin origin,
-                                    std::int64_t bytes_max);
+// A runtime.RawExtension: an object of at most `bytes_max` bytes of JSON, as it was sent.
+[[nodiscard]] ErrorList ValidateRaw(const Context& context, const json::Value& raw,
+                                    const std::string& path, Origin origin, std::int64_t bytes_max);
 // `opaque` of a configuration entry.
-[[nodiscard]] ErrorList ValidateConfiguration(const json::Value& config, const std::string& path,
-                                              Origin origin);
+[[nodiscard]] ErrorList ValidateConfiguration(const Context& context, const json::Value& config,
+                                              const std::string& path, Origin origin);
 [[nodiscard]] ErrorList ValidateDeviceTaint(const json::Value& taint, const json::Value* old,
                                             const std::string& path);
 [[nodiscard]] ErrorList ValidateToleration(const json::Value& toleration, const std::string& path);
@@ -111,7 +111,8 @@ class RequestNames {
 // All of a status update but its metadata: authorisation and rules.
 [[nodiscard]] ErrorList AuthorizeClaimStatus(const Context& context, const json::Value& claim,
                                              const json::Value& old);
-[[nodiscard]] ErrorList ValidateClaimStatus(const json::Value& claim, const json::Value& old);
+[[nodiscard]] ErrorList ValidateClaimStatus(const Context& context, const json::Value& claim,
+                                            const json::Value& old);
 [[nodiscard]] ErrorList ValidateSliceSpec(const Context& context, const json::Value& spec,
                                           const json::Value* old, const std::string& path);
 // The policy of a capacity that may be shared; pure arithmetic (resource_policy.cc).

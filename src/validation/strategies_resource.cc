@@ -170,7 +170,7 @@ void PrepareClaimStatusUpdate(const Context& context, Value& claim, const Value&
 ErrorList ValidateClaimStatusUpdate(const Context& context, const Value& claim, const Value& old) {
   ErrorList errors = AuthorizeClaimStatus(context, claim, old);
   Append(errors, ValidateCoreObjectMetaUpdate(claim["metadata"], old["metadata"], "metadata"));
-  Append(errors, ValidateClaimStatus(claim, old));
+  Append(errors, ValidateClaimStatus(context, claim, old));
   return errors;
 }
 
@@ -247,7 +247,7 @@ ErrorList ValidateClassObject(const Context& context, const Value& device_class,
   Append(errors, ValidateList(
                      spec["config"], kConfigMax,
                      [&](const Value& config, const std::string& at) {
-                       return ValidateConfiguration(config, at, config_origin);
+                       return ValidateConfiguration(context, config, at, config_origin);
                      },
                      "spec.config", CoveredBy::kDeclarative));
   const Value& extended = spec["extendedResourceName"];
