@@ -374,6 +374,30 @@ bool IsExtendedResourceName(std::string_view name) {
 
 bool IsHugePageResourceName(std::string_view name) { return name.starts_with("hugepages-"); }
 
+bool IsStandardQuotaName(std::string_view name) {
+  static constexpr std::array<std::string_view, 19> kStandard = {"cpu",
+                                                                 "memory",
+                                                                 "ephemeral-storage",
+                                                                 "requests.cpu",
+                                                                 "requests.memory",
+                                                                 "requests.storage",
+                                                                 "requests.ephemeral-storage",
+                                                                 "limits.cpu",
+                                                                 "limits.memory",
+                                                                 "limits.ephemeral-storage",
+                                                                 "pods",
+                                                                 "resourcequotas",
+                                                                 "services",
+                                                                 "replicationcontrollers",
+                                                                 "secrets",
+                                                                 "persistentvolumeclaims",
+                                                                 "configmaps",
+                                                                 "services.nodeports",
+                                                                 "services.loadbalancers"};
+  return std::ranges::find(kStandard, name) != kStandard.end() || IsHugePageResourceName(name) ||
+         name.starts_with("requests.hugepages-");
+}
+
 std::string IpFault(std::string_view text) {
   const auto ip = ParseIp(text);
   if (!ip) return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";

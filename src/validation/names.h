@@ -54,6 +54,8 @@ using NameRule = Faults (*)(std::string_view name, NamePart part);
 // No domain, or kubernetes.io's.
 [[nodiscard]] bool IsNativeResource(std::string_view name);
 [[nodiscard]] bool IsHugePageResourceName(std::string_view name);
+// What a quota may count without naming a group: "requests.cpu", "pods", huge pages.
+[[nodiscard]] bool IsStandardQuotaName(std::string_view name);
 
 // A canonical address with prefix length ("192.0.2.5/24"): what is wrong with it, or empty.
 [[nodiscard]] std::string InterfaceAddressFault(std::string_view text);

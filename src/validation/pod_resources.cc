@@ -15,26 +15,6 @@ namespace {
 
 using json::Value;
 
-constexpr std::array<std::string_view, 20> kStandard = {"cpu",
-                                                        "memory",
-                                                        "ephemeral-storage",
-                                                        "requests.cpu",
-                                                        "requests.memory",
-                                                        "requests.ephemeral-storage",
-                                                        "limits.cpu",
-                                                        "limits.memory",
-                                                        "limits.ephemeral-storage",
-                                                        "pods",
-                                                        "resourcequotas",
-                                                        "services",
-                                                        "replicationcontrollers",
-                                                        "secrets",
-                                                        "configmaps",
-                                                        "persistentvolumeclaims",
-                                                        "storage",
-                                                        "requests.storage",
-                                                        "services.nodeports",
-                                                        "services.loadbalancers"};
 constexpr std::array<std::string_view, 3> kOfContainers = {"cpu", "ephemeral-storage", "memory"};
 constexpr std::array<std::string_view, 9> kWhole = {"pods",
                                                     "resourcequotas",
@@ -174,8 +154,7 @@ ErrorList ValidateResourceName(std::string_view name, const std::string& path) {
     errors.push_back(Invalid(path, ShownNamed(name), fault));
   }
   if (!errors.empty() || name.contains('/')) return errors;
-  if (!IsOneOf(name, kStandard) && !name.starts_with("hugepages-") &&
-      !name.starts_with("requests.hugepages-")) {
+  if (name != "storage" && !IsStandardQuotaName(name)) {
     errors.push_back(
         Invalid(path, ShownNamed(name), "must be a standard resource type or fully qualified"));
   }

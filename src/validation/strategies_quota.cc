@@ -27,30 +27,6 @@ ErrorList MetaUpdateOf(const Value& object, const Value& old) {
   return ValidateCoreObjectMetaUpdate(object["metadata"], old["metadata"], "metadata");
 }
 
-bool IsStandardQuotaName(std::string_view name) {
-  static constexpr std::array<std::string_view, 19> kStandard = {"cpu",
-                                                                 "memory",
-                                                                 "ephemeral-storage",
-                                                                 "requests.cpu",
-                                                                 "requests.memory",
-                                                                 "requests.storage",
-                                                                 "requests.ephemeral-storage",
-                                                                 "limits.cpu",
-                                                                 "limits.memory",
-                                                                 "limits.ephemeral-storage",
-                                                                 "pods",
-                                                                 "resourcequotas",
-                                                                 "services",
-                                                                 "replicationcontrollers",
-                                                                 "secrets",
-                                                                 "persistentvolumeclaims",
-                                                                 "configmaps",
-                                                                 "services.nodeports",
-                                                                 "services.loadbalancers"};
-  return std::ranges::find(kStandard, name) != kStandard.end() || IsHugePageResourceName(name) ||
-         name.starts_with("requests.hugepages-");
-}
-
 ErrorList ValidateQuotaName(std::string_view name, const std::string& path) {
   ErrorList errors = ValidateResourceName(name, path);
   if (!name.contains('/') && !IsStandardQuotaName(name)) {
