@@ -23,6 +23,30 @@ void SetMissing(Value& object, std::string_view field, const Value& value) {
 
 constexpr std::size_t kImageNameMax = 255;
 
+// Lower-case words with one of ".", "_", "__" or any number of "-" between them, in parts with
+// slashes between them: the path of an image (distribution/reference).
+bool IsImagePath(std::string_view path) {
+  const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  while (true) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    std::string_view part = path.substr(0, end);
+    if (part.empty() || !is_word(part.front()) || !is_word(part.back())) return false;
+    while (!part.empty()) {
+      if (is_word(part.front())) {
+        part.remove_prefix(1);
+        continue;
+      }
+      const std::size_t size = std::ranges::find_if(part, is_word) - part.begin();
+      const std::string_view between = part.substr(0, size);
+      const bool dashes = between.find_first_not_of('-') == std::string_view::npos;
+      if (!dashes && between != "." && between != "_" && between != "__") return false;
+      part.remove_prefix(size);
+    }
+    if (end == path.size()) return true;
+    path.remove_prefix(end + 1);
+  }
+}
+
 // What docker's reference grammar takes for the tag of an image: "latest" when there is neither
 // tag nor digest, nothing when the name is no reference.
 std::string_view ImageTag(std::string_view image) {
@@ -47,6 +71,7 @@ std::string_view ImageTag(std::string_view image) {
     }
   }
   if (name.empty() || name.size() > kImageNameMax || std::ranges::any_of(name, is_upper)) return {};
+  if (!IsImagePath(name)) return {};
   if (tag.empty() && at == std::string_view::npos) return "latest";
   return tag;
 }

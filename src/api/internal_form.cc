@@ -50,6 +50,21 @@ void StatefulSet(Value& set) {
   }
 }
 
+// There is one list of CIDRs; the single field is its first entry
+// (Convert_v1_NodeSpec_To_core_NodeSpec).
+void Node(Value& node) {
+  const Value cidr = node["spec"]["podCIDR"];
+  const Value& cidrs = node["spec"]["podCIDRs"];
+  if (cidr.AsString().empty()) {
+    if (!cidrs.empty()) {
+      Value first = cidrs.Items()[0];
+      node.Edit("spec").Set("podCIDR", std::move(first));
+    }
+  } else if (cidrs.empty() || cidrs.Items()[0] != cidr) {
+    node.Edit("spec").Set("podCIDRs", Value::Array({cidr}));
+  }
+}
+
 struct Form {
   std::string_view group;
   std::string_view kind;
@@ -57,6 +72,7 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
+    {"", "Node", Node},
     {"", "Secret", Secret},
     {"apps", "DaemonSet", DaemonSet},
     {"apps", "StatefulSet", StatefulSet},
