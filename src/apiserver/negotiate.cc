@@ -74,8 +74,7 @@ std::optional<Accepted> Serve(const Clause& clause, Transforms transforms) {
   Accepted accepted;
   if (clause.type == "application/yaml") {
     accepted.media = Accepted::Media::kYaml;
-  } else if (clause.type != "application/json" && clause.type != "*/*" &&
-             clause.type != "application/*") {
+  } else if (clause.type != "application/json" && clause.type != "*/*") {
     return std::nullopt;
   }
   if (clause.Get("pretty") == "1") accepted.pretty = Accepted::Pretty::kYes;

@@ -155,6 +155,50 @@ std::vector<std::string> PatchStrictErrors(const Writer& writer, const ParsedBod
   return errors;
 }
 
+const char* JsonKind(const json::Value& value) {
+  switch (value.kind()) {
+    case json::Kind::kBool:
+      return "bool";
+    case json::Kind::kInt:
+    case json::Kind::kDouble:
+      return "number";
+    case json::Kind::kString:
+      return "string";
+    case json::Kind::kArray:
+      return "array";
+    default:
+      return "object";
+  }
+}
+
+// JSON patches are read as operations before they are applied, strictly unless nobody wants to know
+// of unknown fields.
+Status CheckOperations(const Writer& writer, const json::Value& operations) {
+  const bool strict = writer.validation != FieldValidation::kIgnore;
+  const auto wrong = [&](const json::Value& value, std::string_view where) {
+    return BadInput(fmt::format("{}json: cannot unmarshal {} into Go {}",
+                                strict ? "error decoding patch: " : "", JsonKind(value), where));
+  };
+  if (!operations.IsArray() && !operations.IsNull()) {
+    return wrong(operations,
+                 strict ? "value of type []handlers.jsonPatchOp" : "value of type jsonpatch.Patch");
+  }
+  for (const json::Value& operation : operations.Items()) {
+    if (operation.IsNull()) continue;
+    if (!operation.IsObject()) {
+      return wrong(operation, strict ? "value of type handlers.jsonPatchOp"
+                                     : "value of type jsonpatch.Operation");
+    }
+    if (!strict) continue;
+    for (const char* field : {"op", "path", "from"}) {
+      const json::Value& text = operation[field];
+      if (text.IsString() || text.IsNull()) continue;
+      return wrong(text, fmt::format("struct field jsonPatchOp.{} of type string", field));
+    }
+  }
+  return {};
+}
+
 Result<json::Value> PatchedJson(const Writer& writer, const json::Value& versioned,
                                 const ParsedBody& patch) {
   switch (writer.patch_type) {
@@ -165,6 +209,7 @@ Result<json::Value> PatchedJson(const Writer& writer, const json::Value& version
                                 "JSON patch is {}, got {}",
                                 kPatchOperationsMax, patch.object.size()));
       }
+      DRA_TRY(CheckOperations(writer, patch.object));
       Result<json::Value> patched = json::JsonPatch(versioned, patch.object);
       if (!patched && patched.error().code == Code::kInvalid) {
         return std::unexpected(RejectedPatch());
