@@ -232,6 +232,7 @@ json::Value RowOf(const Kind& kind, std::string_view version, const json::Value&
       row.Set("object", kind.Convert(object, kind.ApiVersion(version)).value_or(object));
       break;
     case IncludeObject::kNone:
+      row.Set("object", json::Value());
       break;
   }
   return row;

@@ -48,6 +48,15 @@ bool HasStatus(const Value& pod, const Value& pod_claim) {
                              });
 }
 
+// Claims may be reserved for the group of a pod, which the pod knows by name.
+bool IsGroup(const Value& consumer) { return consumer["resource"].AsString() == "podgroups"; }
+std::string_view GroupOf(const Value& pod) {
+  return pod["spec"]["schedulingGroup"]["podGroupName"].AsString();
+}
+std::string GroupKey(std::string_view ns, std::string_view group) {
+  return fmt::format("podgroup {}/{}", ns, group);
+}
+
 }  // namespace
 
 PlanLog::PlanLog(client::Client& client, const std::vector<Manifest>& manifests) {
@@ -115,16 +124,22 @@ void PlanLog::OnPod(const Change& change) {
 void PlanLog::OnClaim(const Change& change) {
   if (change.type == Change::Type::kDeleted) return;
   for (const Value& consumer : change.object["status"]["reservedFor"].Items()) {
-    claims_of_[std::string(consumer["uid"].AsString())].insert_or_assign(
-        std::string(client::NameOf(change.object)), change.object);
+    const std::string key = IsGroup(consumer) ? GroupKey(client::NamespaceOf(change.object),
+                                                         consumer["name"].AsString())
+                                              : std::string(consumer["uid"].AsString());
+    claims_of_[key].insert_or_assign(std::string(client::NameOf(change.object)), change.object);
   }
 }
 
 const Value* PlanLog::ClaimOf(const Value& pod, std::string_view name) const {
-  const auto claims = claims_of_.find(std::string(client::UidOf(pod)));
-  if (claims == claims_of_.end()) return nullptr;
-  const auto claim = claims->second.find(std::string(name));
-  return claim == claims->second.end() ? nullptr : &claim->second;
+  for (const std::string& key :
+       {std::string(client::UidOf(pod)), GroupKey(client::NamespaceOf(pod), GroupOf(pod))}) {
+    const auto claims = claims_of_.find(key);
+    if (claims == claims_of_.end()) continue;
+    const auto claim = claims->second.find(std::string(name));
+    if (claim != claims->second.end()) return &claim->second;
+  }
+  return nullptr;
 }
 
 std::string PlanLog::MissingClaim(const Value& pod) const {
@@ -165,9 +180,11 @@ std::string PlanLog::WhyHeld(const Value& pod) const {
     if ((*claim)["status"]["allocation"].IsNull()) {
       return fmt::format("waits for ResourceClaim {}, which is not allocated", name);
     }
-    const bool reserved = std::ranges::any_of(
-        (*claim)["status"]["reservedFor"].Items(),
-        [&](const Value& consumer) { return consumer["uid"].AsString() == client::UidOf(pod); });
+    const bool reserved =
+        std::ranges::any_of((*claim)["status"]["reservedFor"].Items(), [&](const Value& consumer) {
+          return consumer["uid"].AsString() == client::UidOf(pod) ||
+                 (IsGroup(consumer) && consumer["name"].AsString() == GroupOf(pod));
+        });
     if (!reserved) {
       return fmt::format("waits for ResourceClaim {}, which is not reserved for it", name);
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/objects.h"
+#include "controllers/group_claims.h"
 
 namespace drachma::controllers {
 namespace {
@@ -15,6 +16,7 @@ using json::Value;
 namespace resources = client::resources;
 
 constexpr std::string_view kPodPrefix = "pod:";
+constexpr std::string_view kGroupPrefix = "podgroup:";
 constexpr std::string_view kClaimPrefix = "claim:";
 constexpr std::string_view kFieldManager = "ResourceClaimController";
 // Upstream's LRU of deleted pods.
@@ -31,17 +33,6 @@ std::string PodKey(std::string_view key) { return fmt::format("{}{}", kPodPrefix
 bool IsDone(const Value& pod) {
   if (client::IsPodTerminal(pod)) return true;
   return client::IsBeingDeleted(pod) && pod["spec"]["nodeName"].AsString().empty();
-}
-
-bool OwnedByPod(const Value& claim, const Value& pod) {
-  const Value* owner = client::ControllerOf(claim);
-  return owner != nullptr && (*owner)["uid"].AsString() == client::UidOf(pod);
-}
-
-bool IsReservedFor(const Value& claim, const Value& pod) {
-  return std::ranges::any_of(claim["status"]["reservedFor"].Items(), [&](const Value& consumer) {
-    return consumer["uid"].AsString() == client::UidOf(pod);
-  });
 }
 
 bool HasStatusEntry(const Value& pod, std::string_view pod_claim) {
@@ -65,7 +56,13 @@ ClaimController::ClaimController(Host& host)
       claims_(Watch(resources::kResourceClaims, [this](const Change& change) { OnClaim(change); })),
       templates_(Watch(resources::kResourceClaimTemplates,
                        [this](const Change& change) { OnTemplate(change); })),
-      gone_(kGoneUidsMax) {}
+      with_groups_(host.Enabled("GenericWorkload", false)),
+      with_group_claims_(with_groups_ && host.Enabled("DRAWorkloadResourceClaims", false)),
+      gone_(kGoneUidsMax) {
+  if (with_groups_) {
+    groups_ = &Watch(kPodGroups, [this](const Change& change) { OnGroup(change); });
+  }
+}
 
 void ClaimController::AddClaimsOf(const Value& pod) {
   const std::string_view ns = client::NamespaceOf(pod);
@@ -99,6 +96,16 @@ void ClaimController::OnPod(const Change& change) {
     }
     if (keys.empty()) index.erase(fmt::format("{}/{}", ns, name));
   }
+  if (const std::string_view group = GroupNameOf(pod); !group.empty()) {
+    const std::string group_key = fmt::format("{}/{}", ns, group);
+    if (!deleted) {
+      pods_of_group_[group_key].insert(key);
+    } else if (const auto members = pods_of_group_.find(group_key);
+               members != pods_of_group_.end()) {
+      members->second.erase(key);
+      if (members->second.empty()) pods_of_group_.erase(members);
+    }
+  }
   if (deleted) {
     gone_.Add(client::UidOf(pod));
     AddClaimsOf(pod);
@@ -119,11 +126,50 @@ void ClaimController::OnClaim(const Change& change) {
   if (owner != nullptr && (*owner)["kind"].AsString() == "Pod") {
     Add(PodKey(fmt::format("{}/{}", client::NamespaceOf(claim), (*owner)["name"].AsString())));
   }
+  if (owner != nullptr && (*owner)["kind"].AsString() == "PodGroup") {
+    const std::string group =
+        fmt::format("{}/{}", client::NamespaceOf(claim), (*owner)["name"].AsString());
+    Add(fmt::format("{}{}", kGroupPrefix, group));
+    AddMembersOf(group);
+  }
+}
+
+void ClaimController::AddMembersOf(std::string_view group_key) {
+  const auto members = pods_of_group_.find(group_key);
+  if (members == pods_of_group_.end()) return;
+  for (const std::string& pod : members->second) Add(PodKey(pod));
+}
+
+void ClaimController::OnGroup(const Change& change) {
+  const Value& group = change.object;
+  const std::string key = client::KeyOf(group);
+  if (change.type == Change::Type::kDeleted) {
+    gone_.Add(client::UidOf(group));
+    for (const Value* claim : claims_.InNamespace(client::NamespaceOf(group))) {
+      const bool concerned =
+          std::ranges::any_of((*claim)["status"]["reservedFor"].Items(), [&](const Value& c) {
+            return c["uid"].AsString() == client::UidOf(group);
+          });
+      if (concerned) Add(fmt::format("{}{}", kClaimPrefix, client::KeyOf(*claim)));
+    }
+    return;
+  }
+  if (!group["spec"]["resourceClaims"].empty()) Add(fmt::format("{}{}", kGroupPrefix, key));
+  AddMembersOf(key);
 }
 
 // Upstream leaves a pod whose template comes late to its back-off; there is no reason to wait.
 void ClaimController::OnTemplate(const Change& change) {
   if (change.type != Change::Type::kAdded) return;
+  if (groups_ != nullptr) {
+    for (const Value* group : groups_->InNamespace(client::NamespaceOf(change.object))) {
+      const bool wants =
+          std::ranges::any_of((*group)["spec"]["resourceClaims"].Items(), [&](const Value& entry) {
+            return entry["resourceClaimTemplateName"].AsString() == client::NameOf(change.object);
+          });
+      if (wants) Add(fmt::format("{}{}", kGroupPrefix, client::KeyOf(*group)));
+    }
+  }
   const auto pods = pods_of_template_.find(client::KeyOf(change.object));
   if (pods == pods_of_template_.end()) return;
   for (const std::string& pod : pods->second) Add(PodKey(pod));
@@ -131,6 +177,7 @@ void ClaimController::OnTemplate(const Change& change) {
 
 Work ClaimController::Sync(const std::string& key) {
   if (key.starts_with(kPodPrefix)) return SyncPod(key.substr(kPodPrefix.size()));
+  if (key.starts_with(kGroupPrefix)) return SyncGroup(key.substr(kGroupPrefix.size()));
   return SyncClaim(key.substr(kClaimPrefix.size()));
 }
 
@@ -138,47 +185,42 @@ std::string_view ClaimController::ExistingClaim(const Value& pod, const Value& p
   const std::string_view name = client::ClaimNameOf(pod, pod_claim);
   if (!name.empty()) {
     const Value* claim = claims_.Get(client::NamespaceOf(pod), name);
-    if (claim != nullptr && OwnedByPod(*claim, pod)) return client::NameOf(*claim);
+    if (claim != nullptr && IsClaimFor(*claim, pod)) return client::NameOf(*claim);
   }
-  for (const Value* claim : claims_.OwnedBy(client::UidOf(pod))) {
-    if (client::AnnotationOf(*claim, kPodClaimAnnotation) == pod_claim["name"].AsString() &&
-        OwnedByPod(*claim, pod)) {
-      return client::NameOf(*claim);
-    }
-  }
-  return {};
+  return OwnedClaim(claims_, pod, pod_claim["name"].AsString());
 }
 
-EventToRecord ClaimController::CreationFailed(const Value& pod, std::string_view pod_claim,
+EventToRecord ClaimController::CreationFailed(const Owner& owner, std::string_view entry,
                                               std::string_view text) const {
-  return {.object = Reference("v1", "Pod", pod),
+  return {.object = Reference(owner.api_version, owner.kind, owner.object),
           .type = client::EventType::kWarning,
           .reason = "FailedResourceClaimCreation",
-          .message = fmt::format("PodResourceClaim {}: {}", pod_claim, text)};
+          .message = fmt::format("{}ResourceClaim {}: {}", owner.kind, entry, text)};
 }
 
-void ClaimController::MakeClaim(const Value& pod, const Value& pod_claim, Work& work) {
-  const std::string_view ns = client::NamespaceOf(pod);
-  const std::string_view entry = pod_claim["name"].AsString();
-  const std::string_view template_name = pod_claim["resourceClaimTemplateName"].AsString();
+void ClaimController::MakeClaim(const Owner& owner, const Value& wanted, Work& work) {
+  const std::string_view ns = client::NamespaceOf(owner.object);
+  const std::string_view entry = wanted["name"].AsString();
+  const std::string_view template_name = wanted["resourceClaimTemplateName"].AsString();
   const Value* from = templates_.Get(ns, template_name);
   if (from == nullptr) {
     const std::string text = fmt::format(
         "resource claim template \"{0}\": resourceclaimtemplate.resource.k8s.io \"{0}\" not found",
         template_name);
-    work.events.push_back(CreationFailed(pod, entry, text));
+    work.events.push_back(CreationFailed(owner, entry, text));
     work.error = Error{.code = Code::kNotFound, .message = text};
     return;
   }
   const Value& metadata = (*from)["spec"]["metadata"];
-  Value owner = client::OwnerReference("v1", "Pod", pod);
+  Value reference = client::OwnerReference(owner.api_version, owner.kind, owner.object);
+  if (owner.kind == "PodGroup") reference.Erase("blockOwnerDeletion");
   Value annotations = metadata["annotations"];
   annotations.Set(kPodClaimAnnotation, entry);
   Value claim_metadata =
-      Value::Object({{"generateName", ClaimGenerateName(client::NameOf(pod), entry)},
+      Value::Object({{"generateName", ClaimGenerateName(client::NameOf(owner.object), entry)},
                      {"namespace", ns},
                      {"annotations", std::move(annotations)},
-                     {"ownerReferences", Value::Array({std::move(owner)})}});
+                     {"ownerReferences", Value::Array({std::move(reference)})}});
   if (!metadata["labels"].empty()) claim_metadata.Set("labels", metadata["labels"]);
   Value claim = Value::Object({{"apiVersion", "resource.k8s.io/v1"},
                                {"kind", "ResourceClaim"},
@@ -186,9 +228,10 @@ void ClaimController::MakeClaim(const Value& pod, const Value& pod_claim, Work& 
                                {"spec", (*from)["spec"]["spec"]}});
   Action action{.request = client::CreateRequest(resources::kResourceClaims, ns, std::move(claim))};
   action.request.field_manager = kFieldManager;
-  action.settle = [this, pod, entry = std::string(entry)](const Result<Value>& answer) -> Status {
+  action.settle = [this, api_version = owner.api_version, kind = owner.kind, object = owner.object,
+                   entry = std::string(entry)](const Result<Value>& answer) -> Status {
     if (answer) return {};
-    Record(CreationFailed(pod, entry, answer.error().message));
+    Record(CreationFailed({api_version, kind, object}, entry, answer.error().message));
     return std::unexpected(answer.error());
   };
   work.actions.push_back(std::move(action));
@@ -198,6 +241,9 @@ Work ClaimController::SyncPod(const std::string& key) {
   Work work;
   const Value* pod = pods_.Get(key);
   if (pod == nullptr || client::IsBeingDeleted(*pod) || client::IsPodTerminal(*pod)) return work;
+  // The claims of its group count as its own; before the group is there, nobody knows which.
+  const bool is_member = !GroupNameOf(*pod).empty();
+  if (is_member && GroupOf(*pod) == nullptr) return work;
   std::vector<std::pair<std::string, std::string>> names;  // entry, claim
   for (const Value& pod_claim : (*pod)["spec"]["resourceClaims"].Items()) {
     if (!pod_claim.Has("resourceClaimTemplateName")) continue;
@@ -205,9 +251,22 @@ Work ClaimController::SyncPod(const std::string& key) {
     const bool needs_none =
         HasStatusEntry(*pod, entry) && client::ClaimNameOf(*pod, pod_claim).empty();
     if (needs_none) continue;
+    if (const Value* group = GroupOfEntry(*pod, pod_claim)) {
+      if (!with_group_claims_) {
+        work.events.push_back(CreationFailed(
+            {"v1", "Pod", *pod}, entry,
+            fmt::format("claim {} is a PodGroup claim but the DRAWorkloadResourceClaims feature "
+                        "is disabled",
+                        entry)));
+        return work;
+      }
+      const std::string_view of_group = ClaimOfGroup(*group, pod_claim);
+      if (!of_group.empty()) names.emplace_back(entry, of_group);
+      continue;
+    }
     const std::string_view name = ExistingClaim(*pod, pod_claim);
     if (name.empty()) {
-      MakeClaim(*pod, pod_claim, work);
+      MakeClaim({"v1", "Pod", *pod}, pod_claim, work);
       if (work.error) return work;
     } else {
       names.emplace_back(entry, name);
@@ -251,16 +310,16 @@ void ClaimController::ReserveForScheduledPod(const Value& pod, Work& work) {
     if (status["allocation"].IsNull() || IsReservedFor(*claim, pod)) continue;
     if (status["reservedFor"].size() >= kReservedForMax) continue;
     Value changed = *claim;
-    changed.Edit("status")
-        .Edit("reservedFor")
-        .Append(Value::Object(
-            {{"resource", "pods"}, {"name", client::NameOf(pod)}, {"uid", client::UidOf(pod)}}));
+    const Value* group = GroupOfEntry(pod, pod_claim);
+    if (group != nullptr && !with_group_claims_) continue;
+    changed.Edit("status").Edit("reservedFor").Append(ConsumerOf(pod, group));
     work.actions.push_back({.request = client::UpdateRequest(resources::kResourceClaims,
                                                              std::move(changed), "status")});
   }
 }
 
 ClaimController::Fate ClaimController::FateOf(const Value& claim, const Value& consumer) {
+  if (with_group_claims_ && IsGroup(consumer)) return FateOfGroup(claim, consumer);
   // Of other kinds of consumers nothing is known: they stay.
   const bool is_pod =
       consumer["apiGroup"].AsString().empty() && consumer["resource"].AsString() == "pods";
@@ -273,10 +332,11 @@ ClaimController::Fate ClaimController::FateOf(const Value& claim, const Value& c
   return Fate::kKeep;
 }
 
-// Before a pod that the cache does not hold counts as gone, the API is asked: the cache may lag
-// behind the scheduler that reserved the claim for a new pod.
-Action ClaimController::LookUpPod(const Value& claim, const Value& consumer) {
-  Action action{.request = client::GetRequest(resources::kPods, client::NamespaceOf(claim),
+// Before a pod or group that the cache does not hold counts as gone, the API is asked: the cache
+// may lag behind the scheduler that reserved the claim for a new one.
+Action ClaimController::LookUp(const Value& claim, const Value& consumer) {
+  const client::Resource& resource = IsGroup(consumer) ? kPodGroups : resources::kPods;
+  Action action{.request = client::GetRequest(resource, client::NamespaceOf(claim),
                                               consumer["name"].AsString())};
   action.settle = [this, key = client::KeyOf(claim), uid = std::string(consumer["uid"].AsString())](
                       const Result<Value>& answer) -> Status {
@@ -297,7 +357,7 @@ ClaimController::Consumers ClaimController::Walk(const Value& claim) {
   for (const Value& consumer : claim["status"]["reservedFor"].Items()) {
     const Fate fate = FateOf(claim, consumer);
     if (fate == Fate::kUnknown) {
-      consumers.lookups.push_back(LookUpPod(claim, consumer));
+      consumers.lookups.push_back(LookUp(claim, consumer));
     }
     if (fate != Fate::kDrop) consumers.kept.Append(consumer);
   }

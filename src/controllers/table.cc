@@ -6,6 +6,7 @@
 #include "controllers/deployment.h"
 #include "controllers/disruption.h"
 #include "controllers/garbage_collector.h"
+#include "controllers/group_protection.h"
 #include "controllers/job.h"
 #include "controllers/job_expiry.h"
 #include "controllers/namespaces.h"
@@ -70,6 +71,13 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .account = "resource-claim-controller",
        .concurrency = 50,
        .make = &ClaimController::Make},
+      {.name = "podgroup-protection-controller",
+       .component = "podgroup-protection-controller",
+       .account = "podgroup-protection-controller",
+       .concurrency = 1,
+       .gate = "GenericWorkload",
+       .gate_default = false,
+       .make = &GroupProtection::Make},
       {.name = "device-taint-eviction-controller",
        .component = "device-taint-eviction-controller",
        .account = "device-taint-eviction-controller",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,9 +16,13 @@ namespace drachma::controllers {
 // Some controllers against an API server in memory, under virtual time.
 class TestCluster {
  public:
-  explicit TestCluster(std::vector<std::string> only, bool heartbeats = false)
+  explicit TestCluster(std::vector<std::string> only, bool heartbeats = false,
+                       std::map<std::string, bool> gates = {})
       : executor_(ParseTime("2026-11-30T10:00:00Z").value()),
-        options_{.only = std::move(only), .watch_heartbeats = heartbeats, .seed = 1} {}
+        options_{.feature_gates = std::move(gates),
+                 .only = std::move(only),
+                 .watch_heartbeats = heartbeats,
+                 .seed = 1} {}
 
   client::FakeApi& api() { return api_; }
 
