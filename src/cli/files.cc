@@ -2,31 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 
 namespace drachma::cli {
 
 Result<std::string> ReadFile(const std::string& path) {
-  if (path == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  std::ifstream opened;
+  if (path != "-") {
+    std::error_code problem;
+    if (std::filesystem::is_directory(path, problem)) {
+      return BadInput(fmt::format("{}: is a directory", path));
+    }
+    opened.open(path, std::ios::binary);
+    if (!opened) return Fail(Code::kNotFound, fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  std::error_code problem;
-  if (std::filesystem::is_directory(path, problem)) {
-    return BadInput(fmt::format("{}: is a directory", path));
+  std::istream& stream = path == "-" ? std::cin : opened;
+  std::string text;
+  std::array<char, 1 << 16> block{};
+  while (stream.read(block.data(), block.size()), stream.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kFileBytesMax) {
+      return BadInput(fmt::format("{}: larger than {} bytes", path, kFileBytesMax));
+    }
   }
-  const auto size = std::filesystem::file_size(path, problem);
-  if (!problem && size > kFileBytesMax) {
-    return BadInput(fmt::format("{}: larger than {} bytes", path, kFileBytesMax));
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Fail(Code::kNotFound, fmt::format("{}: {}", path, std::strerror(errno)));
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  if (stream.bad()) return BadInput(fmt::format("{}: cannot be read to its end", path));
+  return text;
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {

@@ -1,13 +1,15 @@
 #include "cluster/manifests.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <utility>
 
 #include "api/kinds.h"
@@ -26,16 +28,31 @@ constexpr std::array<std::string_view, 7> kWorkloads = {
     "Deployment", "ReplicaSet", "StatefulSet",          "DaemonSet",
     "Job",        "CronJob",    "ReplicationController"};
 
+// Larger input is refused.
+constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
+// Lists in lists are opened as deep as this.
+constexpr int kListDepthMax = 8;
+
+// A file that cannot be read to its end is an error, not a shorter file.
 Result<std::string> ReadAll(const std::string& file) {
-  std::stringstream text;
-  if (file == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
+  std::ifstream opened;
+  if (file != "-") {
+    opened.open(file, std::ios::binary);
+    if (!opened) {
+      return Fail(Code::kNotFound, fmt::format("cannot read {}: {}", file, std::strerror(errno)));
+    }
   }
-  std::ifstream stream(file);
-  if (!stream) return Fail(Code::kNotFound, fmt::format("cannot read {}", file));
-  text << stream.rdbuf();
-  return text.str();
+  std::istream& stream = file == "-" ? std::cin : opened;
+  std::string text;
+  std::array<char, 1 << 16> block{};
+  while (stream.read(block.data(), block.size()), stream.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > kFileBytesMax) {
+      return BadInput(fmt::format("{}: larger than {} bytes", file, kFileBytesMax));
+    }
+  }
+  if (stream.bad()) return Fail(Code::kInvalid, fmt::format("cannot read {} to its end", file));
+  return text;
 }
 
 Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
@@ -89,6 +106,42 @@ bool Manifest::Is(std::string_view group, std::string_view kind_name) const {
   return kind->group == group && kind->kind == kind_name;
 }
 
+namespace {
+
+bool IsList(const Value& object) {
+  return object["kind"].AsString().ends_with("List") &&
+         (object.Has("items") || object["kind"].AsString() == "List");
+}
+
+// The item of a typed list ("PodList") may leave out what the list says.
+Value WithKindOf(const Value& list, Value item) {
+  std::string_view kind = list["kind"].AsString();
+  kind.remove_suffix(std::string_view("List").size());
+  if (kind.empty() || !item.IsObject() || item.Has("kind") || item.Has("apiVersion")) return item;
+  item.Set("apiVersion", list["apiVersion"]);
+  item.Set("kind", kind);
+  return item;
+}
+
+// Adds the object at `path` of a document, or what it lists.
+Status AddObjects(const json::YamlDocument& document, const std::string& path, Value object,
+                  const std::string& file, int depth, std::vector<Manifest>& manifests) {
+  if (depth == kListDepthMax || !IsList(object)) {
+    const int line = path.empty() ? document.begin.line : document.PlaceOf(path).value.line;
+    DRA_ASSIGN(Manifest manifest, ToManifest(std::move(object), file, line));
+    manifests.push_back(std::move(manifest));
+    return {};
+  }
+  for (std::size_t i = 0; i < object["items"].size(); ++i) {
+    const std::string inner = fmt::format("{}{}items[{}]", path, path.empty() ? "" : ".", i);
+    DRA_TRY(AddObjects(document, inner, WithKindOf(object, object["items"].Items()[i]), file,
+                       depth + 1, manifests));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<Manifest>> ParseManifests(std::string_view text, const std::string& file) {
   Result<std::vector<json::YamlDocument>> documents = json::ReadYaml(text);
   if (!documents) {
@@ -96,19 +149,8 @@ Result<std::vector<Manifest>> ParseManifests(std::string_view text, const std::s
   }
   std::vector<Manifest> manifests;
   for (json::YamlDocument& document : *documents) {
-    const bool list =
-        document.value["kind"].AsString().ends_with("List") && document.value["items"].IsArray();
-    if (!list) {
-      DRA_ASSIGN(Manifest manifest,
-                 ToManifest(std::move(document.value), file, document.begin.line));
-      manifests.push_back(std::move(manifest));
-      continue;
-    }
-    for (std::size_t i = 0; i < document.value["items"].size(); ++i) {
-      const int line = document.PlaceOf(fmt::format("items[{}]", i)).value.line;
-      DRA_ASSIGN(Manifest manifest, ToManifest(document.value["items"].Items()[i], file, line));
-      manifests.push_back(std::move(manifest));
-    }
+    Value object = std::move(document.value);
+    DRA_TRY(AddObjects(document, "", std::move(object), file, 0, manifests));
   }
   return manifests;
 }
@@ -116,11 +158,22 @@ Result<std::vector<Manifest>> ParseManifests(std::string_view text, const std::s
 Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files) {
   std::vector<Manifest> manifests;
   for (const std::string& argument : files) {
-    for (const std::string& file : FilesOf(argument)) {
+    const std::vector<std::string> opened = FilesOf(argument);
+    if (opened.empty()) {
+      std::error_code problem;
+      (void)std::filesystem::directory_iterator(argument, problem);
+      return Fail(Code::kNotFound,
+                  problem ? fmt::format("cannot read {}: {}", argument, problem.message())
+                          : argument + ": holds no .yaml, .yml or .json file");
+    }
+    for (const std::string& file : opened) {
       DRA_ASSIGN(const std::string text, ReadAll(file));
       DRA_ASSIGN(std::vector<Manifest> more, ParseManifests(text, file));
       std::ranges::move(more, std::back_inserter(manifests));
     }
+  }
+  if (manifests.empty() && !files.empty()) {
+    return Fail(Code::kInvalid, fmt::format("{}: no objects there", fmt::join(files, ", ")));
   }
   return manifests;
 }

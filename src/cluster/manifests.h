@@ -33,8 +33,9 @@ struct Manifest {
 [[nodiscard]] std::vector<std::string> FilesOf(const std::string& path);
 
 // The objects of files (YAML or JSON; "-" is standard input; a folder stands for its .yaml, .yml
-// and .json files by name), in order. A List stands for its items. ERRORS: kNotFound, kInvalid with
-// file and line.
+// and .json files by name), in order. A List or a typed list (PodList) stands for its items.
+// ERRORS: kNotFound: a file that cannot be read, a folder without any; kInvalid: with file and
+// line, and where files hold no object at all.
 [[nodiscard]] Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files);
 // The same of one text.
 [[nodiscard]] Result<std::vector<Manifest>> ParseManifests(std::string_view text,

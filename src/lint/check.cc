@@ -11,6 +11,7 @@
 
 #include "json/yaml.h"
 #include "lint/editor.h"
+#include "lint/listed.h"
 #include "lint/origin.h"
 #include "lint/parameters.h"
 #include "lint/path.h"
@@ -90,26 +91,34 @@ void DropWhatOldFormsExplain(std::vector<Found>& schema, const std::vector<Found
   });
 }
 
+// Faults of one object in document form; paths begin at the object.
+std::vector<Found> FaultsOf(const YamlDocument& object, const RuleContext& context) {
+  std::vector<Found> found;
+  for (const Rule& rule : Rules()) rule.run(object.value, context, found);
+  std::vector<Found> schema;
+  FindSchemaFaults(object, schema);
+  DropWhatOldFormsExplain(schema, found);
+  found.insert(found.end(), std::make_move_iterator(schema.begin()),
+               std::make_move_iterator(schema.end()));
+  return found;
+}
+
 std::vector<Finding> FindAll(std::string_view name, std::string_view text,
                              const std::vector<YamlDocument>& documents,
                              const RuleContext& context) {
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const YamlDocument& document = documents[i];
-    std::vector<Found> found;
-    for (const Rule& rule : Rules()) rule.run(document.value, context, found);
-    std::vector<Found> schema;
-    FindSchemaFaults(document, schema);
-    DropWhatOldFormsExplain(schema, found);
-    found.insert(found.end(), std::make_move_iterator(schema.begin()),
-                 std::make_move_iterator(schema.end()));
-    for (Found& one : found) {
-      const Mark mark = PlaceOf(document, text, one);
-      one.finding.file = name;
-      one.finding.line = mark.line;
-      one.finding.column = mark.column;
-      one.finding.document = i;
-      findings.push_back(std::move(one.finding));
+    for (const ListedObject& object : ObjectsOf(document)) {
+      for (Found& one : FaultsOf(object.document, context)) {
+        if (!object.path.empty()) MoveTo(object.path, one.finding);
+        const Mark mark = PlaceOf(document, text, one);
+        one.finding.file = name;
+        one.finding.line = mark.line;
+        one.finding.column = mark.column;
+        one.finding.document = i;
+        findings.push_back(std::move(one.finding));
+      }
     }
   }
   return findings;
