@@ -17,6 +17,7 @@ sanitized() {
 allocator() { CASES=$allocator_cases tests/upstream/allocator/run.sh "$drachma"; }
 cel() { tests/upstream/cel/run.sh "$drachma"; }
 corpus() { tests/upstream/corpus/run.sh "$drachma"; }
+protobuf() { COUNT=500 SEED=$RANDOM tests/upstream/protobuf/run.sh build/release; }
 components() { tests/upstream/components/run.sh "$drachma"; }
 e2e() { tests/upstream/e2e/run.sh "$drachma"; }
 integration() { tests/upstream/integration/run.sh "$drachma"; }
@@ -25,7 +26,7 @@ fuzzing() { scripts/fuzz.sh; }
 asan() { sanitized asan; }
 tsan() { sanitized tsan; }
 
-readonly all=(allocator cel corpus components e2e integration kills fuzzing asan tsan)
+readonly all=(allocator cel corpus protobuf components e2e integration kills fuzzing asan tsan)
 passed=0
 failed=0
 report=""

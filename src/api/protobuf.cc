@@ -229,10 +229,12 @@ class Decoder {
     MessageReader reader(wire.bytes);
     std::string_view key;
     Value value;
+    bool has_value = false;
     while (!reader.AtEnd()) {
       DRA_ASSIGN(const WireField part, reader.Next());
       if (part.number == 1) key = part.bytes;
       if (part.number != 2) continue;
+      has_value = true;
       value = Value();
       if (field.shape == Shape::kMapOfLists) {
         DRA_TRY(StringList(part, field, value));
@@ -240,6 +242,9 @@ class Decoder {
         DRA_TRY(One(part, field, value, depth));
       }
     }
+    // Upstream leaves values out that are empty bytes; what is not there is the zero of its type.
+    const bool length_delimited = field.scalar == Scalar::kString || field.scalar == Scalar::kBytes;
+    if (!has_value && field.shape == Shape::kMap && length_delimited) value = Value("");
     out.Set(key, std::move(value));
     return {};
   }

@@ -63,6 +63,20 @@ TEST(Samples, ProtobufMeansTheSameAsJson) {
   }
 }
 
+TEST(Protobuf, AnEmptyValueOfAMapIsLeftOutAndStillThere) {
+  // A Secret with data {"k": ""} as Go writes it: the entry has a key and nothing else.
+  const std::string entry = "\x0a\x01k";
+  const std::string secret = std::string("\x12\x03", 2) + entry;
+  const std::string type = "\x0a\x0c\x0a\x02v1\x12\x06Secret";
+  const std::string body =
+      std::string("k8s\0", 4) + type + "\x12" + static_cast<char>(secret.size()) + secret;
+
+  const auto object = DecodeProtobuf(body);
+
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_EQ(json::Write((*object)["data"]), R"({"k":""})");
+}
+
 TEST(Protobuf, BrokenBytesAreAnErrorAndNothingElse) {
   for (const json::Value& sample : Samples()) {
     std::string bytes = *DecodeBase64(sample["protobuf"].AsString());
