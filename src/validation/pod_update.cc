@@ -8,6 +8,7 @@
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
 #include "validation/shown_internal.h"
+#include "validation/text_diff.h"
 
 // What may change in a pod that exists.
 namespace drachma::validation {
@@ -256,7 +257,8 @@ ErrorList ValidatePodUpdate(const Value& pod, const Value& old_pod) {
         "pod updates may not change fields other than `spec.containers[*].image`,"
         "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
         "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
-        "set to 1 if it was previously negative)"));
+        "set to 1 if it was previously negative)\n" +
+            InternalDiff(old, rest, "k8s.io/api/core/v1.PodSpec")));
   }
   return errors;
 }

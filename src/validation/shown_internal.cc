@@ -83,14 +83,19 @@ Value Internal(const Value& value, const TypeInfo& type) {
 
 }  // namespace
 
-std::string ShownInternal(const Value& value, std::string_view go_type) {
+Value InternalForm(const Value& value, std::string_view go_type) {
   const TypeInfo* type = api::FindType(go_type);
   DRA_CHECK(type != nullptr);
-  if (value.IsNull()) return "null";
-  if (!value.IsArray()) return Shown(Internal(value, *type));
+  if (value.IsNull()) return nullptr;
+  if (!value.IsArray()) return Internal(value, *type);
   Value items = Value::Array();
   for (const Value& item : value.Items()) items.Append(Internal(item, *type));
-  return Shown(items);
+  return items;
+}
+
+std::string ShownInternal(const Value& value, std::string_view go_type) {
+  const Value form = InternalForm(value, go_type);
+  return form.IsNull() ? "null" : Shown(form);
 }
 
 }  // namespace drachma::validation

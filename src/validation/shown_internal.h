@@ -14,6 +14,7 @@ inline constexpr std::string_view kSelectorTerm = "k8s.io/api/core/v1.NodeSelect
 // apimachinery look there as everywhere, and embedded metadata has no name. Right for types whose
 // internal form has the fields of the API's newest version. Pure; any thread.
 // REQUIRES: `go_type` is one of api::AllTypes().
+[[nodiscard]] json::Value InternalForm(const json::Value& value, std::string_view go_type);
 [[nodiscard]] std::string ShownInternal(const json::Value& value, std::string_view go_type);
 
 }  // namespace drachma::validation

@@ -11,6 +11,7 @@
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
 #include "validation/strategy_tables.h"
+#include "validation/text_diff.h"
 
 // PersistentVolumeClaims: pkg/registry/core/persistentvolumeclaim of Kubernetes.
 namespace drachma::validation {
@@ -183,9 +184,11 @@ ErrorList ValidateClaimUpdate(const Context& context, const Value& claim, const 
     TakeOver(now, before, "volumeAttributesClassName");
   }
   if (!SemanticEqual(now, before)) {
-    errors.push_back(Forbidden("spec",
-                               "spec is immutable after creation except resources.requests and "
-                               "volumeAttributesClassName for bound claims"));
+    errors.push_back(
+        Forbidden("spec",
+                  "spec is immutable after creation except resources.requests and "
+                  "volumeAttributesClassName for bound claims\n" +
+                      InternalDiff(before, now, "k8s.io/api/core/v1.PersistentVolumeClaimSpec")));
   }
   const auto size = [](const Value& amounts) {
     const auto quantity = Quantity::Parse(amounts["storage"].AsString("0"));

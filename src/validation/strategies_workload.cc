@@ -156,7 +156,12 @@ ErrorList UpdateJob(const Context&, const Value& job, const Value& old_job) {
       TakeOver(pod_template.Edit("metadata"), old["template"]["metadata"], field);
     }
   }
-  Append(errors, ValidateImmutable(pod_template, old["template"], "spec.template"));
+  ErrorList changed_template = ValidateImmutable(pod_template, old["template"], "spec.template");
+  if (!changed_template.empty()) {
+    changed_template[0].bad_value =
+        ShownInternal(pod_template, "k8s.io/api/core/v1.PodTemplateSpec");
+  }
+  Append(errors, std::move(changed_template));
   for (const std::string_view field : {"completionMode", "podFailurePolicy", "backoffLimitPerIndex",
                                        "managedBy", "successPolicy"}) {
     ErrorList changed = ValidateImmutable(spec[field], old[field], Child("spec", field));
