@@ -255,6 +255,7 @@ void ManifestWriter::WriteOne(const Manifest& manifest, OneDone done) {
       NoteUid(manifest, *answer);
       WriteStatus(manifest, "created", std::move(done));
     } else if (answer.error().code == Code::kAlreadyExists) {
+      if (manifest.if_there == Manifest::IfThere::kKeep) return done("unchanged");
       Merge(manifest, std::move(done));
     } else {
       done(std::unexpected(answer.error()));

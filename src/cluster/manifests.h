@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,9 @@ struct Manifest {
   json::Value object;
   const api::KindInfo* kind = nullptr;
   client::Resource resource;  // in the object's version
+  // Files say how things shall be; what this program brings along is only where users begin.
+  enum class IfThere : std::uint8_t { kMerge, kKeep };
+  IfThere if_there = IfThere::kMerge;
 
   // "file:line: Kind/name".
   [[nodiscard]] std::string Place() const;
