@@ -340,13 +340,13 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
   Status BeforeCreate(const validation::Context& context, Value& object,
                       std::vector<std::string>* warnings) const override {
     DRA_TRY(validation::BeforeCreate(StrategyFor(context.subresource), context, object, warnings));
-    return CheckSchema(context, object, nullptr);
+    return CheckSchema(context, object, nullptr, warnings);
   }
   Status BeforeUpdate(const validation::Context& context, Value& object, const Value& old,
                       std::vector<std::string>* warnings) const override {
     DRA_TRY(
         validation::BeforeUpdate(StrategyFor(context.subresource), context, object, old, warnings));
-    return CheckSchema(context, object, old);
+    return CheckSchema(context, object, old, warnings);
   }
 
   Value Cells(const Value& object, std::string_view version, Time now) const override {
@@ -385,10 +385,10 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
     return found == strategies_.end() ? strategies_.begin()->second : found->second;
   }
   [[nodiscard]] Status CheckSchema(const validation::Context& context, const Value& object,
-                                   const Value& old) const {
+                                   const Value& old, std::vector<std::string>* warnings) const {
     const CustomVersion& version = VersionOf(context.version);
-    validation::ErrorList errors = version.schema->Validate(object);
-    AddRuleErrors(version.rules.get(), object, old, errors);
+    validation::ErrorList errors = version.schema->Validate(object, old);
+    AddRuleErrors(version.rules.get(), object, old, errors, warnings);
     if (errors.empty()) return {};
     return std::unexpected(validation::InvalidObject(
         info_.group, info_.kind, object["metadata"]["name"].AsString(), errors));

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "apiserver/cel_objects.h"
+#include "apiserver/schema_validator.h"
 #include "apiserver/structural_schema.h"
 
 namespace drachma::apiserver {
@@ -187,47 +189,73 @@ std::shared_ptr<const SchemaRules> SchemaRules::Parse(const Value& schema) {
 // One validation: walks the object, keeps the budget.
 class SchemaRules::Run {
  public:
+  // What a value was, as far as that decides whether its faults are tolerated: the value itself
+  // where it can be told, else the nearest one around it.
+  struct Past {
+    const Value* own = nullptr;
+    const Value* outer_now = nullptr;
+    const Value* outer = nullptr;
+    const Value* outer_schema = nullptr;
+  };
+
+  // `ratcheted` null: nothing is tolerated.
+  explicit Run(std::vector<std::string>* ratcheted) : ratcheted_(ratcheted) {}
+
   ErrorList Take() { return std::move(errors_); }
 
-  void Check(const Node& node, const Value& value, const Value& old, const std::string& path) {
+  void Check(const Node& node, const Value& value, const Value& old, const std::string& path,
+             const Past& past) {
     if (value.IsNull() || stopped_) return;
-    CheckRules(node, value, old, path);
-    if (value.IsObject()) CheckMembers(node, value, old, path);
-    if (value.IsArray() && node.items != nullptr) CheckItems(node, value, old, path);
+    CheckRules(node, value, old, path, past);
+    if (value.IsObject()) CheckMembers(node, value, old, path, past);
+    if (value.IsArray() && node.items != nullptr) CheckItems(node, value, old, path, past);
   }
 
  private:
-  void CheckMembers(const Node& node, const Value& value, const Value& old,
-                    const std::string& path) {
+  static Past Inside(const Past& past, const Value& value, const Value& schema, const Value* own) {
+    if (past.own == nullptr) return past;
+    return {.own = own, .outer_now = &value, .outer = past.own, .outer_schema = &schema};
+  }
+
+  void CheckMembers(const Node& node, const Value& value, const Value& old, const std::string& path,
+                    const Past& past) {
     for (const Member& member : value.Members()) {
-      const auto property = node.properties.find(member.key());
+      const std::string_view key = member.key();
+      // What the type of an object is does not show in its past: both are made one version.
+      const bool type =
+          past.own != nullptr && past.outer == nullptr && (key == "apiVersion" || key == "kind");
+      const Value* own = past.own == nullptr ? nullptr : past.own->Find(key);
+      const Past inner = type ? Past() : Inside(past, value, node.schema, own);
+      const auto property = node.properties.find(key);
       if (property != node.properties.end()) {
-        Check(*property->second, member.value, old[member.key()], Child(path, member.key()));
+        Check(*property->second, member.value, old[key], Child(path, key), inner);
       } else if (node.additional != nullptr) {
-        Check(*node.additional, member.value, old[member.key()],
-              validation::Key(path, member.key()));
+        Check(*node.additional, member.value, old[key], validation::Key(path, key), inner);
       }
     }
   }
 
   // Items of lists that are maps have a past, found by their keys; others have none.
-  void CheckItems(const Node& node, const Value& value, const Value& old, const std::string& path) {
+  void CheckItems(const Node& node, const Value& value, const Value& old, const std::string& path,
+                  const Past& past) {
     static const Value kNone;
-    const Value& keys = node.schema["x-kubernetes-list-map-keys"];
     for (std::size_t i = 0; i < value.size(); ++i) {
       const Value& item = value.Items()[i];
-      const Value* before = &kNone;
-      for (const Value& other : old.Items()) {
-        const bool same = !keys.empty() && std::ranges::all_of(keys.Items(), [&](const Value& key) {
-          return item[key.AsString()] == other[key.AsString()];
-        });
-        if (same) before = &other;
-      }
-      Check(*node.items, item, *before, validation::Index(path, i));
+      const Value* before = PastOfItem(item, old, node.schema);
+      const Value* own = past.own == nullptr ? nullptr : PastOfItem(item, *past.own, node.schema);
+      Check(*node.items, item, before == nullptr ? kNone : *before, validation::Index(path, i),
+            Inside(past, value, node.schema, own));
     }
   }
 
-  void CheckRules(const Node& node, const Value& value, const Value& old, const std::string& path) {
+  [[nodiscard]] bool IsTolerated(const Value& value, const Value& schema, const Past& past) const {
+    if (ratcheted_ == nullptr) return false;
+    if (past.own != nullptr) return IsUnchanged(value, *past.own, schema);
+    return past.outer != nullptr && IsUnchanged(*past.outer_now, *past.outer, *past.outer_schema);
+  }
+
+  void CheckRules(const Node& node, const Value& value, const Value& old, const std::string& path,
+                  const Past& past) {
     if (node.rules.empty()) return;
     cel::Arena arena;
     CelVariables variables;
@@ -246,7 +274,7 @@ class SchemaRules::Run {
                                  : old.IsNull()          ? cel::Value::Optional(nullptr)
                                                          : cel::MakeOptional(arena, before));
       }
-      CheckRule(rule, variables, arena, node, value, path);
+      CheckRule(rule, variables, arena, node, value, path, past);
     }
   }
 
@@ -265,7 +293,7 @@ class SchemaRules::Run {
   }
 
   void CheckRule(const Rule& rule, const CelVariables& variables, cel::Arena& arena,
-                 const Node& node, const Value& value, const std::string& path) {
+                 const Node& node, const Value& value, const std::string& path, const Past& past) {
     const std::string type = validation::ShownText(node.schema["type"].AsString());
     const cel::Value result = Eval(*rule.program, variables, arena);
     if (spent_ > kBudget) {
@@ -294,8 +322,13 @@ class SchemaRules::Run {
     std::string at = path;
     if (!rule.field_path.empty()) at = Child(path, rule.field_path);
     const bool composed = value.IsObject() || value.IsArray();
-    errors_.push_back(ErrorOf(rule, at, composed ? std::string() : validation::Shown(value),
-                              Message(rule, variables, arena)));
+    FieldError error = ErrorOf(rule, at, composed ? std::string() : validation::Shown(value),
+                               Message(rule, variables, arena));
+    if (!rule.uses_old_self && IsTolerated(value, node.schema, past)) {
+      ratcheted_->push_back(error.Text());
+    } else {
+      errors_.push_back(std::move(error));
+    }
   }
 
   std::string Message(const Rule& rule, const CelVariables& variables, cel::Arena& arena) {
@@ -317,19 +350,21 @@ class SchemaRules::Run {
     return validation::Invalid(path, std::move(shown), std::move(detail));
   }
 
+  std::vector<std::string>* const ratcheted_;
   ErrorList errors_;
   std::uint64_t spent_ = 0;
   bool stopped_ = false;
 };
 
-ErrorList SchemaRules::Validate(const Value& object, const Value& old) const {
-  Run run;
-  run.Check(*root_, object, old, "");
+ErrorList SchemaRules::Validate(const Value& object, const Value& old,
+                                std::vector<std::string>* ratcheted) const {
+  Run run(ratcheted);
+  run.Check(*root_, object, old, "", {.own = old.IsNull() ? nullptr : &old});
   return run.Take();
 }
 
 void AddRuleErrors(const SchemaRules* rules, const Value& object, const Value& old,
-                   ErrorList& errors) {
+                   ErrorList& errors, std::vector<std::string>* warnings) {
   if (rules == nullptr) return;
   using validation::ErrorType;
   static constexpr std::array<ErrorType, 5> kBlocking = {
@@ -343,7 +378,9 @@ void AddRuleErrors(const SchemaRules* rules, const Value& object, const Value& o
                             "invalid; correct the existing errors to complete validation"));
     return;
   }
-  validation::Append(errors, rules->Validate(object, old));
+  std::vector<std::string> tolerated;
+  validation::Append(errors, rules->Validate(object, old, &tolerated));
+  if (warnings != nullptr) std::ranges::move(tolerated, std::back_inserter(*warnings));
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "json/value.h"
 #include "validation/field_error.h"
@@ -21,9 +22,10 @@ class SchemaRules {
   ~SchemaRules();
 
   // The faults of an object; rules of transitions (oldSelf) are checked where `old`, null for a
-  // create, has a value at the same place.
-  [[nodiscard]] validation::ErrorList Validate(const json::Value& object,
-                                               const json::Value& old) const;
+  // create, has a value at the same place. With `ratcheted`, rules of the present alone that are
+  // broken where nothing has changed are no faults: their texts are appended there.
+  [[nodiscard]] validation::ErrorList Validate(const json::Value& object, const json::Value& old,
+                                               std::vector<std::string>* ratcheted = nullptr) const;
 
  private:
   struct Node;
@@ -35,9 +37,9 @@ class SchemaRules {
 };
 
 // Whether errors of the schema itself keep the rules from being checked; upstream says so with one
-// more error.
+// more error. What is tolerated becomes a warning.
 void AddRuleErrors(const SchemaRules* rules, const json::Value& object, const json::Value& old,
-                   validation::ErrorList& errors);
+                   validation::ErrorList& errors, std::vector<std::string>* warnings);
 
 // What is wrong with the rules of one schema (not of those below it) as part of a definition.
 [[nodiscard]] validation::ErrorList RuleFaults(const json::Value& schema, bool root,

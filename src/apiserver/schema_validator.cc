@@ -67,9 +67,60 @@ bool IsFormat(std::string_view format, std::string_view text) {
 
 }  // namespace
 
-validation::ErrorList SchemaValidator::Validate(const Value& value, const Value& schema) {
-  Check(value, schema, "", 0);
-  return std::move(errors_);
+const Value* PastOfItem(const Value& item, const Value& old, const Value& schema) {
+  const Value& keys = schema["x-kubernetes-list-map-keys"];
+  if (schema["x-kubernetes-list-type"].AsString() != "map" || keys.empty()) return nullptr;
+  for (const Value& other : old.Items()) {
+    const bool same = std::ranges::all_of(keys.Items(), [&](const Value& key) {
+      return item[key.AsString()] == other[key.AsString()];
+    });
+    if (same) return &other;
+  }
+  return nullptr;
+}
+
+namespace {
+
+bool ListIsUnchanged(const Value& value, const Value& old, const Value& schema) {
+  if (value.size() != old.size()) return false;
+  if (schema["x-kubernetes-list-type"].AsString() != "map") return value == old;
+  return std::ranges::all_of(value.Items(), [&](const Value& item) {
+    const Value* past = PastOfItem(item, old, schema);
+    return past != nullptr && IsUnchanged(item, *past, schema["items"]);
+  });
+}
+
+bool ObjectIsUnchanged(const Value& value, const Value& old, const Value& schema) {
+  if (value.size() != old.size()) return false;
+  return std::ranges::all_of(value.Members(), [&](const json::Member& member) {
+    const Value* past = old.Find(member.key());
+    const Value* inner = schema["properties"].Find(member.key());
+    if (inner == nullptr) inner = &schema["additionalProperties"];
+    return past != nullptr && inner->IsObject() && IsUnchanged(member.value, *past, *inner);
+  });
+}
+
+}  // namespace
+
+bool IsUnchanged(const Value& value, const Value& old, const Value& schema) {
+  if (value.IsArray() && old.IsArray()) return ListIsUnchanged(value, old, schema);
+  if (value.IsObject() && old.IsObject()) return ObjectIsUnchanged(value, old, schema);
+  return value == old;
+}
+
+validation::ErrorList SchemaValidator::Validate(const Value& value, const Value& schema,
+                                                const Value* old) {
+  Check(value, schema, "", 0, old);
+  validation::ErrorList errors = std::move(errors_);
+  const auto is_duplicate = [](const validation::FieldError& error) {
+    return error.type == validation::ErrorType::kDuplicate;
+  };
+  // Lists that break their type are left alone altogether once the object has such.
+  if (old != nullptr && std::ranges::any_of(errors, is_duplicate)) {
+    const validation::ErrorList before = SchemaValidator(patterns_).Validate(*old, schema);
+    if (std::ranges::any_of(before, is_duplicate)) std::erase_if(errors, is_duplicate);
+  }
+  return errors;
 }
 
 void SchemaValidator::Bad(const std::string& path, const Value& value, const std::string& detail) {
@@ -78,7 +129,16 @@ void SchemaValidator::Bad(const std::string& path, const Value& value, const std
 }
 
 void SchemaValidator::Check(const Value& value, const Value& schema, const std::string& path,
-                            int depth) {
+                            int depth, const Value* old) {
+  const std::size_t before = errors_.size();
+  CheckParts(value, schema, path, depth, old);
+  if (errors_.size() > before && old != nullptr && IsUnchanged(value, *old, schema)) {
+    errors_.resize(before);
+  }
+}
+
+void SchemaValidator::CheckParts(const Value& value, const Value& schema, const std::string& path,
+                                 int depth, const Value* old) {
   if (depth > StructuralSchema::kDepthMax) {
     return Bad(path, Value(), "is nested too deep");
   }
@@ -98,8 +158,8 @@ void SchemaValidator::Check(const Value& value, const Value& schema, const std::
   }
   CheckNumber(value, schema, path);
   CheckString(value, schema, path);
-  CheckList(value, schema, path, depth);
-  CheckObject(value, schema, path, depth);
+  CheckList(value, schema, path, depth, old);
+  CheckObject(value, schema, path, depth, old);
   CheckCombinations(value, schema, path, depth);
 }
 
@@ -170,7 +230,7 @@ void SchemaValidator::CheckString(const Value& value, const Value& schema,
 }
 
 void SchemaValidator::CheckList(const Value& value, const Value& schema, const std::string& path,
-                                int depth) {
+                                int depth, const Value* old) {
   if (!value.IsArray()) return;
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* max = schema.Find("maxItems"); max != nullptr && size > max->AsInt()) {
@@ -182,7 +242,9 @@ void SchemaValidator::CheckList(const Value& value, const Value& schema, const s
   }
   CheckListType(value, schema, path);
   for (std::size_t i = 0; i < value.size(); ++i) {
-    Check(value.Items()[i], schema["items"], fmt::format("{}[{}]", path, i), depth + 1);
+    const Value& item = value.Items()[i];
+    const Value* past = old == nullptr ? nullptr : PastOfItem(item, *old, schema);
+    Check(item, schema["items"], fmt::format("{}[{}]", path, i), depth + 1, past);
   }
 }
 
@@ -210,7 +272,7 @@ void SchemaValidator::CheckListType(const Value& value, const Value& schema,
 }
 
 void SchemaValidator::CheckObject(const Value& value, const Value& schema, const std::string& path,
-                                  int depth) {
+                                  int depth, const Value* old) {
   if (!value.IsObject()) return;
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* max = schema.Find("maxProperties"); max != nullptr && size > max->AsInt()) {
@@ -228,7 +290,10 @@ void SchemaValidator::CheckObject(const Value& value, const Value& schema, const
   for (const json::Member& member : value.Members()) {
     const Value* property = schema["properties"].Find(member.key());
     if (property == nullptr) property = &schema["additionalProperties"];
-    Check(member.value, *property, ChildPath(path, member.key()), depth + 1);
+    // What the type of an object is does not show in its past: both are made one version.
+    const bool type = path.empty() && (member.key() == "apiVersion" || member.key() == "kind");
+    const Value* past = old == nullptr || type ? nullptr : old->Find(member.key());
+    Check(member.value, *property, ChildPath(path, member.key()), depth + 1, past);
   }
 }
 
@@ -248,17 +313,24 @@ void SchemaValidator::CheckCombinations(const Value& value, const Value& schema,
       return Fits(value, alternative, path, depth);
     });
   };
-  const std::string subject = path.empty() ? "<nil>" : path;
+  // The error of none stands at no field, and what the first alternative lacks follows it.
   const auto bad = [&](std::string_view detail) {
-    errors_.push_back(validation::Invalid(subject, "\"\"", fmt::format("\"{}\" {}", path, detail)));
+    errors_.push_back(validation::Invalid("<nil>", "\"\"", fmt::format("\"{}\" {}", path, detail)));
+  };
+  const auto first = [&](const Value& alternatives) {
+    if (!alternatives.empty()) Check(value, alternatives.Items().front(), path, depth + 1);
   };
   for (const Value& each : schema["allOf"].Items()) Check(value, each, path, depth + 1);
   if (const Value* any = schema.Find("anyOf"); any != nullptr && fitting(*any) == 0) {
     bad("must validate at least one schema (anyOf)");
+    first(*any);
   }
   if (const Value* one = schema.Find("oneOf")) {
     const auto count = fitting(*one);
-    if (count == 0) bad("must validate one and only one schema (oneOf). Found none valid");
+    if (count == 0) {
+      bad("must validate one and only one schema (oneOf). Found none valid");
+      first(*one);
+    }
     if (count > 1) {
       bad(fmt::format("must validate one and only one schema (oneOf). Found {} valid alternatives",
                       count));

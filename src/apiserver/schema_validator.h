@@ -19,18 +19,28 @@ class SchemaValidator {
   // `patterns` holds every pattern of the schema.
   explicit SchemaValidator(const PatternMap& patterns) : patterns_(patterns) {}
 
-  [[nodiscard]] validation::ErrorList Validate(const json::Value& value, const json::Value& schema);
+  // `old`, null for a create, is what `value` replaces: faults of values that have not changed are
+  // none (apiextensions' RatchetingSchemaValidator). Items of lists have a past when the list is a
+  // map.
+  [[nodiscard]] validation::ErrorList Validate(const json::Value& value, const json::Value& schema,
+                                               const json::Value* old = nullptr);
 
  private:
   using Value = json::Value;
 
-  void Check(const Value& value, const Value& schema, const std::string& path, int depth);
+  // `old` is null where there is no past.
+  void Check(const Value& value, const Value& schema, const std::string& path, int depth,
+             const Value* old = nullptr);
+  void CheckParts(const Value& value, const Value& schema, const std::string& path, int depth,
+                  const Value* old);
   bool CheckType(const Value& value, const Value& schema, const std::string& path);
   void CheckNumber(const Value& value, const Value& schema, const std::string& path);
   void CheckString(const Value& value, const Value& schema, const std::string& path);
-  void CheckList(const Value& value, const Value& schema, const std::string& path, int depth);
+  void CheckList(const Value& value, const Value& schema, const std::string& path, int depth,
+                 const Value* old);
   void CheckListType(const Value& value, const Value& schema, const std::string& path);
-  void CheckObject(const Value& value, const Value& schema, const std::string& path, int depth);
+  void CheckObject(const Value& value, const Value& schema, const std::string& path, int depth,
+                   const Value* old);
   void CheckCombinations(const Value& value, const Value& schema, const std::string& path,
                          int depth);
   // Whether `value` fits `schema`, without keeping the errors.
@@ -40,5 +50,16 @@ class SchemaValidator {
   const PatternMap& patterns_;
   validation::ErrorList errors_;
 };
+
+// Whether `value` is what `old` was (apiserver's CorrelatedObject.CachedDeepEqual). Objects with
+// members that their schema does not know never are, nor are lists that are maps in another order
+// of their keys.
+[[nodiscard]] bool IsUnchanged(const json::Value& value, const json::Value& old,
+                               const json::Value& schema);
+
+// What stands in the list `old` for `item` by the keys of the list's schema; null where the list is
+// no map or has nothing of these keys.
+[[nodiscard]] const json::Value* PastOfItem(const json::Value& item, const json::Value& old,
+                                            const json::Value& schema);
 
 }  // namespace drachma::apiserver

@@ -183,9 +183,10 @@ void StructuralSchema::PruneNulls(Value& object) const { DropNulls(object, schem
 
 void StructuralSchema::SetDefaults(Value& object) const { Default(object, schema_, 0); }
 
-validation::ErrorList StructuralSchema::Validate(const Value& object) const {
+validation::ErrorList StructuralSchema::Validate(const Value& object, const Value& old) const {
   if (schema_.IsNull()) return {};
-  return SchemaValidator(patterns_->by_text).Validate(object, schema_);
+  return SchemaValidator(patterns_->by_text)
+      .Validate(object, schema_, old.IsNull() ? nullptr : &old);
 }
 
 }  // namespace drachma::apiserver

@@ -36,7 +36,9 @@ class StructuralSchema {
   // Sets defaults of missing fields, also inside objects that are there, and of null fields and
   // items that may not be null.
   void SetDefaults(json::Value& object) const;
-  [[nodiscard]] validation::ErrorList Validate(const json::Value& object) const;
+  // `old`, null for a create, is what the object replaces: what has not changed is not at fault.
+  [[nodiscard]] validation::ErrorList Validate(const json::Value& object,
+                                               const json::Value& old = {}) const;
 
   [[nodiscard]] const json::Value& json() const { return schema_; }
 

@@ -8,11 +8,14 @@ root=$(cd "$here/../.." && pwd)
 . "$root/tests/upstream/kubernetes/control_plane.sh"
 "$root/tests/upstream/kubernetes/build.sh" etcd kube-apiserver
 
-[ $# -gt 0 ] || set -- policies limits podsecurity
+[ $# -gt 0 ] || set -- policies limits podsecurity ratcheting owners
 for scenario; do
   work=$(mktemp -d)
   trap 'stop_upstream "$work"; rm -rf "$work"' EXIT
-  start_upstream "$work" --token-auth-file "$here/tokens.csv" --allow-privileged
+  flags=(--token-auth-file "$here/tokens.csv" --allow-privileged)
+  [ "$scenario" != owners ] ||
+    flags+=(--enable-admission-plugins OwnerReferencesPermissionEnforcement)
+  start_upstream "$work" "${flags[@]}"
   server=$(sed -n 's/.*server: "\(.*\)", insec.*/\1/p' "$work/kubeconfig")
   "$root/tests/identity/replay.py" --server "$server" --golden "$here/$scenario.expected.json" \
     --record "$here/$scenario.json"

@@ -21,5 +21,7 @@ replay() {
 replay policies
 replay limits
 replay podsecurity
+replay ratcheting
+replay owners --enable-admission-plugins=OwnerReferencesPermissionEnforcement
 [ ! -e "$WORK/failed" ] || fail "answers differ"
 echo "admission: fine"

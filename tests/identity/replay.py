@@ -6,7 +6,7 @@ usage: replay.py --server URL SCENARIO.json [--golden FILE [--record]]
 A scenario is a list of steps:
   {"name": …, "as": TOKEN, "method": …, "path": …, "body": …, "headers": {…},
    "keep": {NAME: [path of a value in the answer]}, "until": {"at": [path], "is": VALUE},
-   "show": [[path], …], "warnings": true}
+   "show": [[path], …], "warnings": true | "sorted"}
 "{NAME}" in paths, tokens and bodies stands for a value that an earlier step kept. With "until" the
 request is repeated until the answer holds the value, for controllers to act. With "show" only these
 parts of the answer are shown; with "warnings" the texts of its Warning headers, too. With --golden the answers must equal the file; --record writes it.
@@ -97,6 +97,8 @@ class Replay:
         if step.get("warnings"):
             texts = [value.split(" ", 2)[2] for value in headers.get_all("Warning", [])]
             answer["warnings"] = [json.loads(text) for text in texts]
+            if step["warnings"] == "sorted":  # upstream's come in the random order of its maps
+                answer["warnings"].sort()
         return status, answer
 
     def run(self, step):
