@@ -180,6 +180,7 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
       return;
     }
     if (!client::HasFinalizer(claim.object, kFinalizer)) {
+      if (!TakeTurn(binding, work)) return;
       Value object = claim.object;
       object.Edit("metadata").Edit("finalizers").Append(kFinalizer);
       WriteClaim(binding, work, std::move(object), "");
@@ -194,6 +195,7 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
     Settle(binding, work, {});
     return;
   }
+  if (!TakeTurn(binding, work)) return;
   const Value consumer = ConsumerReference(pod, ReservingGroup(state_, claim, pod, gates_));
   work.wrote_allocation = work.wrote_allocation || (work.allocation && !shared);
   Value object = claim.object;
@@ -202,26 +204,36 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
   WriteClaim(binding, work, std::move(object), "status");
 }
 
+bool Binder::TakeTurn(const BindingPtr& binding, ClaimWork& work) {
+  const auto [turn, taken] = writing_.try_emplace(work.claim->uid);
+  if (!taken) turn->second.emplace_back(binding, &work);
+  return taken;
+}
+
 void Binder::WriteClaim(const BindingPtr& binding, ClaimWork& work, Value object,
                         std::string_view subresource) {
   const bool status_write = subresource == "status";
   Call(binding,
        client::UpdateRequest(client::resources::kResourceClaims, std::move(object), subresource),
        [this, binding, &work, status_write](Result<Value> written) {
-         if (!written) {
-           if (client::IsConflict(written.error()) && ++work.conflicts < kConflictsMax) {
-             ++conflicts_;
-             ReadAgain(binding, work);
+         const auto waiting = writing_.extract(work.claim->uid);
+         if (written) {
+           work.claim = state_.claims.Assume(*written);
+           if (status_write) {
+             Settle(binding, work, {});
            } else {
-             Settle(binding, work, std::unexpected(std::move(written).error()));
+             StepClaim(binding, work);
            }
-           return;
-         }
-         work.claim = state_.claims.Assume(*written);
-         if (status_write) {
-           Settle(binding, work, {});
+         } else if (client::IsConflict(written.error()) && ++work.conflicts < kConflictsMax) {
+           ++conflicts_;
+           ReadAgain(binding, work);
          } else {
-           StepClaim(binding, work);
+           Settle(binding, work, std::unexpected(std::move(written).error()));
+         }
+         for (const auto& [other, its_work] : waiting.mapped()) {
+           const state::ClaimPtr newest = state_.claims.Find(its_work->claim->key());
+           if (newest && newest->uid == its_work->claim->uid) its_work->claim = newest;
+           StepClaim(other, *its_work);
          }
        });
 }

@@ -85,6 +85,9 @@ class Binder {
   void StepClaim(const BindingPtr& binding, ClaimWork& work);
   void WriteClaim(const BindingPtr& binding, ClaimWork& work, json::Value object,
                   std::string_view subresource);
+  // Whether the claim may be written now. Otherwise another binding writes it: StepClaim comes again
+  // once that write has been answered, so that pods which share a claim do not meet as conflicts.
+  [[nodiscard]] bool TakeTurn(const BindingPtr& binding, ClaimWork& work);
   void ReadAgain(const BindingPtr& binding, ClaimWork& work);
   void Settle(const BindingPtr& binding, ClaimWork& work, Status status);
   void AwaitDevices(const BindingPtr& binding);
@@ -104,6 +107,8 @@ class Binder {
   const Options& options_;
   const GroupGates gates_;
   std::unordered_map<std::string, BindingPtr> active_;  // by pod uid
+  // Claims that are being written, by uid, with those who wait for it.
+  std::unordered_map<std::string, std::vector<std::pair<BindingPtr, ClaimWork*>>> writing_;
   std::size_t cleanups_ = 0;
   std::uint64_t conflicts_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>();

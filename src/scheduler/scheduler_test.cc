@@ -171,6 +171,16 @@ TEST(SchedulerTest, TwoPodsShareAClaimOnItsNode) {
   EXPECT_EQ(cluster.api_.List({"", "v1", "events"}).size(), 2U) << "nobody was told to wait";
 }
 
+TEST(SchedulerTest, ManyPodsShareAClaimWithoutConflicts) {
+  TestCluster cluster;
+  std::string objects = Node("n1") + Gpus({"n1"}, 1) + Claim("c");
+  for (int i = 0; i < 50; ++i) objects += Pod("p" + std::to_string(i), "10m", 0, "c");
+  cluster.Apply(objects);
+  cluster.Settle();
+  EXPECT_EQ(cluster.Claim("c")["status"]["reservedFor"].size(), 50U);
+  EXPECT_EQ(cluster.scheduler_->statistics().conflicts, 0U);
+}
+
 TEST(SchedulerTest, AConflictIsReadAgainAndRepeated) {
   TestCluster cluster;
   cluster.Apply(Node("n1") + Gpus({"n1"}, 1) + Claim("c") + Pod("p", "1", 0, "c"));
