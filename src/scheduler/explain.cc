@@ -10,6 +10,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/explain_claims.h"
 #include "scheduler/explain_nodes.h"
+#include "scheduler/group_cycle.h"
 #include "scheduler/volumes.h"
 #include "selector/explain.h"
 
@@ -285,10 +286,65 @@ void AddScheduler(const state::ClusterState& state, const state::PodView& pod,
   if (!seen.empty()) explanation.change += fmt::format(", or the pod named {}", FewOf(seen));
 }
 
+// A pod of a group exists only where the gate is on, and claims of groups only with theirs: what
+// the API shows says which gates its scheduler has.
+Options WithGatesOf(const state::ClusterState& state, const state::PodView& pod, Options options) {
+  if (pod.group.empty()) return options;
+  options.feature_gates["GenericWorkload"] = true;
+  const state::GroupPtr group = state.groups.Find(pod.group_key());
+  if (group && !group->claims.empty()) options.feature_gates["DRAWorkloadResourceClaims"] = true;
+  return options;
+}
+
+// How the members of the pod's group that wait fare together.
+GroupOutcome TryGroup(state::ClusterState& state, Cycle& cycle, Nominations& nominations,
+                      const Options& options, const state::GroupView& group) {
+  std::vector<state::PodPtr> waiting;
+  for (const state::PodPtr& member : state.MembersOf(group.key())) {
+    const bool waits = member->node_name.empty() && !member->deleting;
+    if (waits && cycle.HoldReason(*member).empty()) waiting.push_back(member);
+  }
+  std::ranges::stable_sort(waiting, {}, [](const state::PodPtr& member) {
+    return std::pair(-member->priority, member->created);
+  });
+  GroupCycle groups(state, cycle, nominations, options);
+  GroupOutcome outcome = groups.Place(group, waiting);
+  if (outcome.kind == GroupOutcome::Kind::kFits) groups.TakeBack(outcome);
+  return outcome;
+}
+
+// Why the group does not start: what the pod lacks, or the first member that lacks something.
+Explanation OfGroup(state::ClusterState& state, const Options& options, Cycle& cycle,
+                    const state::PodView& pod, const state::GroupView& group,
+                    GroupOutcome& outcome) {
+  const auto lacking = [&outcome](std::string_view uid) {
+    return std::ranges::find_if(outcome.members, [uid](const GroupMember& member) {
+      return member.unplaced && (uid.empty() || member.pod->uid == uid);
+    });
+  };
+  auto member = lacking(pod.uid);
+  if (member == outcome.members.end()) member = lacking({});
+  Explanation explanation;
+  if (member != outcome.members.end()) {
+    explanation = OfUnplaced(state, options, cycle, member->pod, *member->unplaced);
+    explanation.cause =
+        fmt::format("pod {} has no place: {}", member->pod->key(), explanation.cause);
+  }
+  std::vector<explain::Step> steps = {
+      {fmt::format("pods of group {}", group.key()), state.MembersOf(group.key()).size()},
+      {"pods it needs at once", group.min_count},
+      {"pods of it with a place", outcome.scheduled + outcome.placed()}};
+  steps.insert(steps.end(), explanation.steps.begin(), explanation.steps.end());
+  explanation.steps = std::move(steps);
+  explanation.cause = fmt::format("pod group {} waits: {}{}{}", group.key(), outcome.message,
+                                  explanation.cause.empty() ? "" : "; ", explanation.cause);
+  return explanation;
+}
+
 }  // namespace
 
-Result<Explanation> ExplainPod(state::ClusterState& state, const Options& options,
-                               const Clock& clock, std::string_view ns, std::string_view name) {
+Result<Explanation> ExplainPod(state::ClusterState& state, const Options& given, const Clock& clock,
+                               std::string_view ns, std::string_view name) {
   const state::PodPtr pod = state.FindPodByKey(Where(ns, name));
   if (!pod) return Fail(Code::kNotFound, fmt::format("pods \"{}\" not found", name));
   Explanation explanation;
@@ -301,11 +357,21 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& option
     explanation.cause = fmt::format("pod {} is being deleted: nobody places it", pod->key());
     return explanation;
   }
-  const Nominations nominations;
+  Nominations nominations;
+  const Options options = WithGatesOf(state, *pod, given);
   Random random(options.seed);
   Cycle cycle(state, nominations, options, clock, random);
   if (std::string held = cycle.HoldReason(*pod); !held.empty()) {
     return OfHeld(state, *pod, held);
+  }
+  if (const state::GroupPtr group =
+          pod->group.empty() ? nullptr : state.groups.Find(pod->group_key())) {
+    GroupOutcome outcome = TryGroup(state, cycle, nominations, options, *group);
+    if (outcome.kind != GroupOutcome::Kind::kFits) {
+      explanation = OfGroup(state, options, cycle, *pod, *group, outcome);
+      AddScheduler(state, *pod, explanation);
+      return explanation;
+    }
   }
   Attempt attempt = cycle.Schedule(pod);
   if (auto* unplaced = std::get_if<Unplaced>(&attempt)) {

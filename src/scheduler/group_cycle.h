@@ -56,7 +56,7 @@ class GroupCycle {
   // Orders of the members that are tried.
   static constexpr int kOrdersMax = 4;
   // Victims that are tried to be spared one by one; the others go.
-  static constexpr std::size_t kSparedMax = 512;
+  static constexpr std::size_t kSparedMax = 256;
 
   // All must outlive this.
   GroupCycle(state::ClusterState& state, Cycle& cycle, Nominations& nominations,
@@ -66,6 +66,9 @@ class GroupCycle {
   // and the nominations of those who got one are gone.
   [[nodiscard]] GroupOutcome Place(const state::GroupView& group,
                                    const std::vector<state::PodPtr>& pods);
+
+  // Frees the places of an outcome again. REQUIRES: kFits, nothing else has happened since.
+  void TakeBack(GroupOutcome& outcome);
 
   // Pods of lower priority anywhere whose going lets the group fit. As many as possible stay, the
   // important ones first, before them those that budgets protect; groups that are disrupted as one
@@ -80,7 +83,6 @@ class GroupCycle {
   [[nodiscard]] GroupOutcome PlaceInOrder(const state::GroupView& group,
                                           const std::vector<state::PodPtr>& pods,
                                           const std::vector<std::size_t>& order);
-  void TakeBack(GroupOutcome& outcome);
   [[nodiscard]] bool AreAlike(const std::vector<state::PodPtr>& pods) const;
 
   state::ClusterState& state_;

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/explain.h"
 #include "scheduler/test_cluster.h"
+#include "state/loader.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -129,6 +131,20 @@ TEST_F(GroupsTest, TheLateClaimOfOneMemberBringsAllAlong) {
   EXPECT_EQ(cluster_.NodeOf("a") + cluster_.NodeOf("b"), "n1n1");
 }
 
+TEST_F(GroupsTest, TheLastMemberToGetReadyMakesOneAttemptOfAll) {
+  cluster_.Apply(Gang(3) + Member("a") + Member("b") + Member("c"));
+  cluster_.api_.Change(client::resources::kPods, "default", "c", [](json::Value& pod) {
+    pod.Edit("spec").Set("schedulingGates",
+                         json::Value::Array({json::Value::Object({{"name", "wait"}})}));
+  });
+  cluster_.Settle();
+  cluster_.api_.Change(client::resources::kPods, "default", "c",
+                       [](json::Value& pod) { pod.Edit("spec").Erase("schedulingGates"); });
+  cluster_.Settle();
+  EXPECT_EQ(cluster_.scheduler_->statistics().attempts, 1U);
+  EXPECT_THAT(cluster_.WhyNot("a"), HasSubstr("2 scheduled, 0 remaining"));
+}
+
 TEST_F(GroupsTest, ASmallerMinCountLetsThoseRunThatFit) {
   cluster_.Apply(Gang(3) + Member("a") + Member("b") + Member("c"));
   cluster_.Settle();
@@ -197,6 +213,22 @@ spec:
   EXPECT_EQ(cluster_.NodeOf("a") + cluster_.NodeOf("b"), "");
   EXPECT_FALSE(cluster_.Claim("a")["status"].Has("allocation"));
   EXPECT_FALSE(cluster_.Claim("b")["status"].Has("allocation"));
+}
+
+// Also for a member that would have a place by itself, by a command that was told of no gates.
+TEST_F(GroupsTest, AnExplanationTellsWhatTheGangLacks) {
+  cluster_.Apply(Gang(3) + Member("a") + Member("b") + Member("c"));
+  cluster_.Settle();
+  state::ClusterState state(AllocatorOptions({}));
+  const auto client = cluster_.api_.factory().NewClient(cluster_.executor_, "test");
+  state::LoadOnce(*client, state, [](const Result<std::string>& loaded) { EXPECT_TRUE(loaded); });
+  cluster_.executor_.RunReady();
+  const auto why = ExplainPod(state, {}, cluster_.executor_.clock(), "default", "a");
+  ASSERT_TRUE(why);
+  EXPECT_THAT(why->cause, HasSubstr("pod group default/train waits: minCount (3) cannot be "
+                                    "satisfied: 2 scheduled, 0 remaining; pod default/c has no "
+                                    "place: 0/1 nodes are available"));
+  EXPECT_THAT(why->steps, ::testing::Contains(explain::Step{"pods of it with a place", 2}));
 }
 
 TEST_F(GroupsTest, TheConditionOfAGroupThatRanStaysTrue) {

@@ -71,6 +71,8 @@ std::string Standing(const state::GroupView& group, const GroupOutcome& outcome)
 void Scheduler::Impl::AttendGroup(std::unique_ptr<QueuedPod> first) {
   const std::string key = first->pod->group_key();
   const state::GroupPtr group = state_.groups.Find(key);  // or the pod would have been held
+  // What made this one ready may have been the last thing that the others waited for.
+  for (const state::PodPtr& member : state_.MembersOf(key)) queue_.Recheck(member->uid, Now());
   QueuedPods queued = queue_.TakeMembers(key);
   queued.insert(queued.begin(), std::move(first));
   const std::vector<state::PodPtr> pods = PodsOf(queued);

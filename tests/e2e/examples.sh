@@ -23,8 +23,10 @@ shows quota.yaml default 1 0
 "$DRACHMA" plan -f "$EXAMPLES/preemption.yaml" --fleet dgx-h100 | grep -q '^default *urgent *Scheduled' ||
   fail "the urgent pod waits"
 for file in "$EXAMPLES"/*.yaml; do
-  grep -q "^shows $(basename "$file") " "$0" || [ "$(basename "$file")" = from-a-blog.yaml ] ||
-    fail "$file is not tested"
+  case $(basename "$file") in
+  from-a-blog.yaml | gang.yaml) continue ;; # the latter needs feature gates: gang.sh
+  esac
+  grep -q "^shows $(basename "$file") " "$0" || fail "$file is not tested"
 done
 
 # What the driver did to the devices stands in the claims' statuses; what it cannot do, in an event.
