@@ -12,10 +12,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::string> PlacesOf(std::string_view text) {
+  const std::vector<Manifest> manifests = ParseManifests(text, "f").value();
   std::vector<std::string> places;
-  for (const Manifest& manifest : ParseManifests(text, "f").value()) {
-    places.push_back(manifest.Place());
-  }
+  for (const Manifest& manifest : manifests) places.push_back(manifest.Place());
   return places;
 }
 
