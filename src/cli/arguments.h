@@ -107,7 +107,8 @@ int RunGet(const GetArguments& arguments);
 
 struct CelArguments {
   std::string expression;
-  std::vector<std::string> files;  // none: the slices of the API server
+  std::vector<std::string> files;
+  std::string fleet;  // without it and files: the slices of the API server
   std::string kubeconfig;
   OutputFormat output = OutputFormat::kTable;
 };

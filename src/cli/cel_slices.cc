@@ -1,4 +1,4 @@
-// `drachma cel`: the devices that a selector is tried on come from files or from an API server.
+// `drachma cel`: the devices that a selector is tried on come from files, a fleet or an API server.
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -8,22 +8,42 @@
 #include "cli/cel_command.h"
 #include "cli/session.h"
 #include "client/objects.h"
+#include "cluster/fleet.h"
 #include "cluster/manifests.h"
 #include "json/json.h"
+#include "node/node_object.h"
+#include "node/slice_publisher.h"
 
 namespace drachma::cli {
 namespace {
 
 using json::Value;
 
+// What the drivers of a fleet's nodes publish.
+Status AddSlicesOfFleet(const std::string& name, std::vector<Value>& slices) {
+  DRA_ASSIGN(const cluster::Fleet fleet, cluster::FindFleet(name));
+  for (const node::NodeSpec& spec : cluster::NodesOf(fleet)) {
+    const Value node = node::NewNode(spec, "", Time());
+    DRA_ASSIGN(const auto drivers, cluster::DriversOf(node));
+    for (const auto& driver : drivers) {
+      for (client::Request& request :
+           node::PublishRequests(driver->driver(), node, driver->Pools(), {})) {
+        slices.push_back(std::move(request.body));
+      }
+    }
+  }
+  return {};
+}
+
 Result<std::vector<Value>> SlicesOf(const CelArguments& arguments) {
-  if (arguments.files.empty()) {
+  if (arguments.files.empty() && arguments.fleet.empty()) {
     DRA_ASSIGN(const std::unique_ptr<Session> session, Session::Open(arguments.kubeconfig));
     return session->ListAll(client::resources::kResourceSlices);
   }
+  std::vector<Value> slices;
+  if (!arguments.fleet.empty()) DRA_TRY(AddSlicesOfFleet(arguments.fleet, slices));
   DRA_ASSIGN(const std::vector<cluster::Manifest> manifests,
              cluster::LoadManifests(arguments.files));
-  std::vector<Value> slices;
   for (const cluster::Manifest& manifest : manifests) {
     if (!manifest.Is("resource.k8s.io", "ResourceSlice")) continue;
     DRA_ASSIGN(Value slice, api::Convert(manifest.object, "resource.k8s.io/v1"));
@@ -58,7 +78,8 @@ Value RowOf(const Value& device) {
 int RunCelOnSlices(const CelArguments& arguments) {
   const Result<std::vector<Value>> slices = SlicesOf(arguments);
   if (!slices) {
-    return PrintError(slices.error(), arguments.files.empty() ? kNegative : kWrongUse);
+    const bool from_server = arguments.files.empty() && arguments.fleet.empty();
+    return PrintError(slices.error(), from_server ? kNegative : kWrongUse);
   }
   CelOptions options{.expression = arguments.expression,
                      .json = arguments.output != OutputFormat::kTable};

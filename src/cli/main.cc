@@ -274,12 +274,17 @@ void AddCel(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<CelArguments>();
   CLI::App* command =
       AddCommand(app, "cel", "Evaluate a selector on every device, and say why it does not match",
-                 "drachma cel \"device.driver == 'gpu.nvidia.com'\" -f slices.yaml");
+                 "drachma cel \"device.driver == 'gpu.nvidia.com'\" -f slices.yaml\n"
+                 "  drachma cel \"device.driver == 'gpu.nvidia.com'\" --fleet dgx-h100");
   command->add_option("expression", arguments->expression, "The CEL expression")->required();
   command
       ->add_option("-f,--filename", arguments->files,
                    "Files with ResourceSlices (default: those of the API server)")
       ->type_name("FILE");
+  command
+      ->add_option("--fleet", arguments->fleet,
+                   "Try it on the devices of a fleet: a built-in one (drachma fleet list) or a file")
+      ->type_name("NAME|FILE");
   AddKubeconfig(*command, arguments->kubeconfig);
   AddOutput(*command, arguments->output);
   command->callback(

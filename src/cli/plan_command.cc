@@ -87,9 +87,22 @@ void PrintPlan(const Plan& plan) {
   PrintWarnings(plan);
 }
 
-// Whether every pod got its place.
+// Workloads whose last word is that they could not make a pod (a quota, an admission that refuses).
+std::vector<std::string> WithoutTheirPods(const Plan& plan) {
+  std::vector<std::string> objects;
+  for (const cluster::PlannedEvent& event : plan.events) {
+    if (event.reason == "SuccessfulCreate") std::erase(objects, event.object);
+    if (event.reason != "FailedCreate" || event.type != "Warning") continue;
+    std::erase(objects, event.object);
+    objects.push_back(event.object);
+  }
+  return objects;
+}
+
+// Whether every pod is there and got its place.
 bool AllPlaced(const Plan& plan) {
-  return std::ranges::none_of(plan.pods,
+  return WithoutTheirPods(plan).empty() &&
+         std::ranges::none_of(plan.pods,
                               [](const PlannedPod& pod) { return pod.phase == "Pending"; });
 }
 

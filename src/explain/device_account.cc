@@ -202,6 +202,7 @@ bool DeviceAccount::ManyClaims() const {
 }
 
 std::string DeviceAccount::Title(const Request& request) const {
+  if (const auto title = titles_.find(request.name); title != titles_.end()) return title->second;
   if (!ManyClaims()) return fmt::format("request {}", request.name);
   return fmt::format("claim {} request {}", request.claim, request.name);
 }

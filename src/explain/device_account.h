@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/outcome.h"
@@ -24,6 +25,9 @@ struct Step {
 class DeviceAccount {
  public:
   void Add(const allocator::Misfit& misfit);
+  // What people know requests by, where they did not write them: those of extended resources
+  // (`nvidia.com/gpu: 1 of container "main"` for "container-0-request-0").
+  void SetTitles(std::map<std::string, std::string> titles) { titles_ = std::move(titles); }
 
   [[nodiscard]] bool empty() const { return requests_.empty() && pools_.empty(); }
   // Whether requests of more than one claim are counted, so that a request's name may not do.
@@ -80,6 +84,7 @@ class DeviceAccount {
 
   [[nodiscard]] std::string Title(const Request& request) const;
 
+  std::map<std::string, std::string> titles_;  // by the name of the request
   std::vector<Request> requests_;
   std::vector<std::string> shortages_;  // texts, each once
   std::map<std::string, std::size_t> holders_;

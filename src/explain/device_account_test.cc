@@ -34,6 +34,21 @@ TEST(DeviceAccount, FewerDevicesThanAreWantedAreNotSaidToBePartOfThem) {
   EXPECT_EQ(account.Sentence(), "request gpu needs 3 devices, there are 2: 2 usable");
 }
 
+TEST(DeviceAccount, RequestsHaveTheNamesThatPeopleGave) {
+  DeviceAccount account;
+  Misfit misfit;
+  misfit.requests = {{.claim = "",
+                      .request = "container-0-request-0",
+                      .needed = 3,
+                      .considered = 2,
+                      .usable = 2,
+                      .losses = {}}};
+  account.Add(misfit);
+  account.SetTitles({{"container-0-request-0", "nvidia.com/gpu: 3 of container \"main\""}});
+  EXPECT_EQ(account.Sentence(),
+            "nvidia.com/gpu: 3 of container \"main\" needs 3 devices, there are 2: 2 usable");
+}
+
 TEST(DeviceAccount, AShortageNamesWhatThereIsRoomFor) {
   EXPECT_EQ(Describe(Shortage{.kind = Shortage::Kind::kCounter,
                               .requests = {"d gpu"},

@@ -448,6 +448,7 @@ void Cycle::DiagnoseNode(Needs& needs, NodeIndex index, Unplaced& unplaced,
   diagnosis.AddNode("cannot allocate all claims", Rejector::kDevices);
   diagnosis.preemptable.push_back(index);
   if (diagnosis.preemptable.size() <= kExplainedMax && memo.answer == NodeMemo::Answer::kMisfit) {
+    if (diagnosis.devices.empty()) diagnosis.devices.SetTitles(TitlesOfRequests(pod));
     diagnosis.devices.Add(
         allocator::Explain(variant.entry->problem, state_.DeviceNode(index), nominated.overlay));
   }

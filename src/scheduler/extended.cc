@@ -59,6 +59,12 @@ std::size_t IndexOfResource(const Value& container, const std::string& resource)
       [&resource](const json::Member& member) { return member.key() < resource; }));
 }
 
+std::string RequestName(std::size_t container_index, const Value& container,
+                        const std::string& resource) {
+  return fmt::format("container-{}-request-{}", container_index,
+                     IndexOfResource(container, resource));
+}
+
 // The requests and mappings of one resource (upstream's createRequestsAndMappings): containers that
 // live as long as the pod each have their own; init containers that end use those of later
 // containers first, and share one request for the rest, the greatest.
@@ -112,9 +118,8 @@ class ResourcePlan {
       mappings.push_back({container_name, resource_.name, request->name});
       if (covered >= *amount) return std::nullopt;
     }
-    Request request{
-        fmt::format("container-{}-request-{}", index, IndexOfResource(container, resource_.name)),
-        resource_.device_class, *amount - covered};
+    Request request{RequestName(index, container, resource_.name), resource_.device_class,
+                    *amount - covered};
     mappings.push_back({container_name, resource_.name, request.name});
     return request;
   }
@@ -201,6 +206,23 @@ ExtendedClaim MakeExtendedClaim(const state::PodView& pod,
        {"spec",
         Value::Object({{"devices", Value::Object({{"requests", RequestsJson(requests)}})}})}});
   return extended;
+}
+
+std::map<std::string, std::string> TitlesOfRequests(const state::PodView& pod) {
+  std::map<std::string, std::string> titles;
+  const std::vector<Container> containers = ContainersOf(pod.object["spec"]);
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Value& container = *containers[i].json;
+    for (const json::Member& member : container["resources"]["requests"].Members()) {
+      const std::string resource(member.key());
+      const auto amount = WholeAmount(container, resource);
+      if (!amount) continue;
+      titles.emplace(RequestName(i, container, resource),
+                     fmt::format("{}: {} of container \"{}\"", resource, *amount,
+                                 container["name"].AsString()));
+    }
+  }
+  return titles;
 }
 
 }  // namespace drachma::scheduler

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,9 @@ struct ExtendedClaim {
 [[nodiscard]] ExtendedClaim MakeExtendedClaim(const state::PodView& pod,
                                               const std::vector<MappedResource>& mapped,
                                               const std::vector<state::ResourceId>& delegated);
+
+// The requests that such claims may have, by name, as people wrote them:
+// "container-0-request-0" is `nvidia.com/gpu: 1 of container "main"`.
+[[nodiscard]] std::map<std::string, std::string> TitlesOfRequests(const state::PodView& pod);
 
 }  // namespace drachma::scheduler
