@@ -129,7 +129,10 @@ void Scheduler::Impl::OnMember(const Change& change) {
   if (!pod || pod->group.empty() || change.type == Change::Type::kDeleted) return;
   const bool counts = change.type == Change::Type::kAdded ||
                       !(change.old_object["spec"]["nodeName"] == change.object["spec"]["nodeName"]);
-  if (counts) GroupChanged(pod->group_key());
+  if (!counts) return;
+  // Once the gang runs, one more is tried for itself and helps nobody.
+  const state::GroupPtr group = state_.groups.Find(pod->group_key());
+  if (group && ScheduledMembers(state_, *group) < group->min_count) GroupChanged(group->key());
 }
 
 // A pod gives back its node's room.

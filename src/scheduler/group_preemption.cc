@@ -128,16 +128,34 @@ std::optional<GroupVictims> GroupCycle::Preempt(
     return std::ranges::any_of(
         unit.pods, [&breakers](const PodPtr& pod) { return breakers.contains(pod->uid); });
   });
+  // Whether the group fits without those that are away now.
+  const auto fits = [&] {
+    GroupOutcome with = Place(group, pods);
+    if (with.kind != GroupOutcome::Kind::kFits) return false;
+    TakeBack(with);
+    outcome = std::move(with);
+    return true;
+  };
+  // Most are on nodes where no member goes: these stay all at once.
+  std::unordered_set<std::string> nodes;
+  for (const GroupMember& member : outcome.members) {
+    if (member.placed) nodes.insert(state_.nodes.At(member.placed->node).name);
+  }
+  const auto elsewhere = std::ranges::stable_partition(units, [&nodes](const VictimUnit& unit) {
+    return std::ranges::any_of(unit.pods,
+                               [&](const PodPtr& pod) { return nodes.contains(pod->node_name); });
+  });
+  for (const VictimUnit& unit : elsewhere) absence.GiveBack(unit);
+  if (fits()) {
+    units.erase(elsewhere.begin(), elsewhere.end());
+  } else {
+    for (const VictimUnit& unit : elsewhere) absence.Take(unit);
+  }
   std::vector<VictimUnit> going;
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (i < kSparedMax) {
       absence.GiveBack(units[i]);
-      GroupOutcome with = Place(group, pods);
-      if (with.kind == GroupOutcome::Kind::kFits) {
-        TakeBack(with);
-        outcome = std::move(with);
-        continue;
-      }
+      if (fits()) continue;
       absence.Take(units[i]);
     }
     going.push_back(units[i]);
