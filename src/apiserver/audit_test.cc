@@ -99,6 +99,15 @@ TEST(AuditLineTest, MetadataSaysWhoDidWhat) {
             R"("stageTimestamp":"2026-11-30T10:00:01.000000Z"})");
 }
 
+TEST(AuditLineTest, WhatAdmissionSaysStandsInAnnotations) {
+  AuditEvent event = PodEvent(AuditLevel::kMetadata);
+  const Time now = ParseTime("2026-11-30T10:00:01Z").value();
+  EXPECT_FALSE(AuditLine(event, "ResponseComplete", now, {}).Has("annotations"));
+  event.annotations->emplace("policy/key", "value");
+  EXPECT_EQ(json::Write(AuditLine(event, "ResponseComplete", now, {})["annotations"]),
+            R"({"policy/key":"value"})");
+}
+
 TEST(AuditLineTest, RequestResponseHoldsBothObjects) {
   const net::HttpResponse response{
       .status = 422,

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <vector>
 
+#include "apiserver/cel_formats.h"
 #include "cel/ext/costs.h"
 #include "cel/ext/validators.h"
 
@@ -115,7 +116,7 @@ const cel::Type* TypeOfSchema(cel::CheckEnv& env, const json::Value& schema,
   if (type == "boolean") return &cel::types::kBool;
   if (type == "integer") return &cel::types::kInt;
   if (type == "number") return &cel::types::kDouble;
-  if (type == "string") return &cel::types::kString;
+  if (type == "string") return TypeOfFormat(schema["format"].AsString());
   cel::Arena& arena = env.arena();
   if (type == "array") {
     return cel::ListOf(arena, TypeOfSchema(env, schema["items"], name + ".@idx"));
@@ -153,7 +154,8 @@ cel::Value ValueOfJson(cel::Arena& arena, const json::Value& value, const json::
       }
       return cel::Value::Double(value.AsDouble());
     case json::Kind::kString:
-      return cel::Value::CountedString(value.AsString());
+      if (schema["type"].AsString() != "string") return cel::Value::CountedString(value.AsString());
+      return ValueOfFormat(arena, schema["format"].AsString(), value.AsString());
     case json::Kind::kArray:
       return ListOfJson(arena, value, schema);
     case json::Kind::kObject:

@@ -221,6 +221,16 @@ Status CheckUnsafe(const Kind& kind, const json::Value& object, const json::Valu
 
 bool IsDryRun(const json::Value& options) { return !options["dryRun"].empty(); }
 
+// Answers a delete that admission refuses; what it warned of goes with the error.
+void Refuse(DeleteJob& job, Error error) {
+  const auto& warnings = job.admission.warnings;
+  if (job.request.error_warnings != nullptr) {
+    job.request.error_warnings->insert(job.request.error_warnings->end(), warnings.begin(),
+                                       warnings.end());
+  }
+  job.done(std::unexpected(std::move(error)));
+}
+
 json::Value DeletedDetails(const Kind& kind, const json::Value& object) {
   json::Value details = json::Value::Object({{"name", object["metadata"]["name"]}});
   if (!kind.group().empty()) details.Set("group", kind.group());
@@ -266,14 +276,14 @@ void Core::Attempt(const DeleteJobPtr& job) {
   job->admission.options.Set("apiVersion", "meta.k8s.io/v1");
   Status allowed = Admit(job->admission);
   if (allowed) allowed = Validate(job->admission);
-  if (!allowed) return job->done(std::unexpected(std::move(allowed.error())));
+  if (!allowed) return Refuse(*job, std::move(allowed.error()));
   Status fits = CheckPreconditions(kind, job->base->Object(), job->options);
   if (fits) fits = CheckUnsafe(kind, job->base->Object(), job->options);
   if (!fits) return job->done(std::unexpected(std::move(fits.error())));
   Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status seen) {
-    if (!seen) return job->done(std::unexpected(std::move(seen.error())));
+    if (!seen) return Refuse(*job, std::move(seen.error()));
     Review(job->admission, AsyncAdmission::Phase::kValidating, [this, job](Status status) {
-      if (!status) return job->done(std::unexpected(std::move(status.error())));
+      if (!status) return Refuse(*job, std::move(status.error()));
       Remove(job);
     });
   });

@@ -39,6 +39,19 @@ TEST(SchemaRules, EvaluationThatFailsIsAFault) {
             "self.max");
 }
 
+TEST(SchemaRules, FormatsHaveTypes) {
+  constexpr std::string_view kFormats = R"json({"type":"object","properties":{
+    "long":{"type":"string","format":"duration",
+      "x-kubernetes-validations":[{"rule":"self > duration('1h')"}]},
+    "day":{"type":"string","format":"date",
+      "x-kubernetes-validations":[{"rule":"self.getFullYear() == 2020"}]},
+    "data":{"type":"string","format":"byte",
+      "x-kubernetes-validations":[{"rule":"self == b'abc'"}]}}})json";
+  EXPECT_EQ(Faults(kFormats, R"({"spec":{"long":"2 days","day":"2020-02-29","data":"YWJj"}})"), "");
+  EXPECT_EQ(Faults(kFormats, R"({"spec":{"long":"30m"}})"),
+            "spec.long: Invalid value: \"30m\": failed rule: self > duration('1h')");
+}
+
 constexpr std::string_view kFixed = R"({"type":"object","properties":{"a":{"type":"string",
   "x-kubernetes-validations":[{"rule":"self == oldSelf","message":"is fixed"}]}}})";
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "apiserver/cel_formats.h"
 #include "apiserver/structural_schema.h"
 #include "base/clock.h"
 #include "json/json.h"
@@ -55,6 +56,7 @@ std::string Subject(const std::string& path) { return fmt::format("{} in body", 
 
 bool IsFormat(std::string_view format, std::string_view text) {
   if (format == "date-time") return ParseTime(text).has_value();
+  if (format == "duration") return ParseOpenApiDuration(text).has_value();
   static const RE2 kDate(R"(\d{4}-\d{2}-\d{2})");
   static const RE2 kUuid(R"((?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})");
   static const RE2 kByte(R"((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)");

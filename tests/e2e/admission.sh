@@ -22,6 +22,7 @@ replay policies
 replay limits
 replay podsecurity
 replay ratcheting
+replay formats
 replay owners --enable-admission-plugins=OwnerReferencesPermissionEnforcement
 [ ! -e "$WORK/failed" ] || fail "answers differ"
 echo "admission: fine"
