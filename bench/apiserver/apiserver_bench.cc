@@ -1,7 +1,7 @@
-// Loads one API server and prints what it bore: apiserver_bench PORT TOKEN PID…, where the
-// processes are all that make up the server. One line a scenario, separated by tabs: name, answers
-// per second, median and 99th percentile in ms, microseconds of the server's CPU and of this
-// program's per answer. Then bytes of memory.
+// Loads one API server and prints what it bore: apiserver_bench full|short PORT TOKEN PID…, where
+// the processes are all that make up the server ("short" shows in seconds that everything works).
+// One line a scenario, separated by tabs: name, answers per second, median and 99th percentile in
+// ms, microseconds of the server's CPU and of this program's per answer. Then bytes of memory.
 //
 // Load comes from one thread over plain HTTP/1.1 and TLS, the same bytes for every server.
 
@@ -29,15 +29,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr std::size_t kPods = 10'000;
 constexpr std::size_t kConnections = 32;
-constexpr std::size_t kGets = 10'000;
-constexpr std::size_t kWatchers = 1'000;
-constexpr std::size_t kPacedWrites = 100;
 constexpr auto kPace = std::chrono::milliseconds(100);
-constexpr std::size_t kBurstWrites = 300;
+
+// How much is asked.
+struct Size {
+  std::size_t warm_up = 1'000;
+  std::size_t pods = 10'000;
+  std::size_t lists = 12;  // of each kind
+  std::size_t watchers = 1'000;
+  std::size_t paced_writes = 100;
+  std::size_t burst_writes = 300;
+};
+constexpr Size kShort = {.warm_up = 100,
+                         .pods = 1'000,
+                         .lists = 3,
+                         .watchers = 100,
+                         .paced_writes = 10,
+                         .burst_writes = 30};
 
 struct Server {
+  Size size;
   int port = 0;
   std::string token;
   std::vector<pid_t> processes;
@@ -193,20 +205,20 @@ std::string NextTurn(std::string object, int turn) {
 
 void CreateReadUpdate(const Server& server, std::vector<std::string>& pods) {
   Run(server, {.name = "create",
-               .count = kPods,
+               .count = server.size.pods,
                .call = [](std::size_t i) { return Call{"POST", kPodsPath, PodText(NameOf(i), 0)}; },
                .answered = [&](std::size_t i, std::string body) { pods[i] = std::move(body); }});
   std::this_thread::sleep_for(std::chrono::seconds(2));
   fmt::print("memory-loaded\t{:.0f}\n", CostOf(server.processes).resident_bytes);
   std::mt19937 random(1);
-  Run(server, {.name = "get", .count = kGets, .call = [&](std::size_t) {
-                 return Call{"GET", PathOf(random() % kPods)};
+  Run(server, {.name = "get", .count = server.size.pods, .call = [&](std::size_t) {
+                 return Call{"GET", PathOf(random() % server.size.pods)};
                }});
   Run(server, {.name = "update",
-               .count = kPods,
+               .count = server.size.pods,
                .call = [&](std::size_t i) { return Call{"PUT", PathOf(i), NextTurn(pods[i], 1)}; },
                .answered = [&](std::size_t i, std::string body) { pods[i] = std::move(body); }});
-  Run(server, {.name = "patch", .count = kPods, .call = [&](std::size_t i) {
+  Run(server, {.name = "patch", .count = server.size.pods, .call = [&](std::size_t i) {
                  return Call{"PATCH", PathOf(i), R"({"metadata":{"labels":{"turn":"2"}}})", "",
                              "application/merge-patch+json"};
                }});
@@ -221,18 +233,19 @@ void List(const Server& server) {
   };
   const char* json = "Accept: application/json\r\n";
   const char* protobuf = "Accept: application/vnd.kubernetes.protobuf,application/json\r\n";
-  list("list", 12, "", json);
-  list("list-gzip", 12, "", "Accept: application/json\r\nAccept-Encoding: gzip\r\n");
-  list("list-protobuf", 12, "", protobuf);
-  list("list-500", 200, "?limit=500", json);
-  list("list-selector", 20, "?labelSelector=turn%3D9", json);
-  list("list-table", 8, "", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n");
+  list("list", server.size.lists, "", json);
+  list("list-gzip", server.size.lists, "", "Accept: application/json\r\nAccept-Encoding: gzip\r\n");
+  list("list-protobuf", server.size.lists, "", protobuf);
+  list("list-500", 16 * server.size.lists, "?limit=500", json);
+  list("list-selector", 2 * server.size.lists, "?labelSelector=turn%3D9", json);
+  list("list-table", server.size.lists, "",
+       "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n");
 }
 
 // Watches of all pods from now on. Counts events by their line ends and tells how long each took.
 class Watchers {
  public:
-  explicit Watchers(const Server& server) : lanes_(kWatchers) {
+  explicit Watchers(const Server& server) : lanes_(server.size.watchers) {
     // The newest version: nothing old is sent.
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
@@ -324,35 +337,38 @@ void Watch(const Server& server) {
   };
   {
     const Stopwatch stopwatch(server);
-    for (std::size_t i = 0; i < kPacedWrites; ++i) {
+    for (std::size_t i = 0; i < server.size.paced_writes; ++i) {
       const auto next = Clock::now() + kPace;
       write();
       watchers.Await(written);
       while (Clock::now() < next) watchers.Take(1);
     }
-    stopwatch.Report("watch-paced", watchers.latencies(), kPacedWrites * kWatchers);
+    stopwatch.Report("watch-paced", watchers.latencies(),
+                     server.size.paced_writes * server.size.watchers);
   }
   watchers.latencies().clear();
   const Stopwatch stopwatch(server);
-  for (std::size_t i = 0; i < kBurstWrites; ++i) write();
+  for (std::size_t i = 0; i < server.size.burst_writes; ++i) write();
   watchers.Await(written);
-  stopwatch.Report("watch-burst", watchers.latencies(), kBurstWrites * kWatchers);
+  stopwatch.Report("watch-burst", watchers.latencies(),
+                   server.size.burst_writes * server.size.watchers);
 }
 
 void DeleteAll(const Server& server) {
-  Run(server, {.name = "delete", .count = kPods, .call = [](std::size_t i) {
+  Run(server, {.name = "delete", .count = server.size.pods, .call = [](std::size_t i) {
                  return Call{"DELETE", PathOf(i) + "?gracePeriodSeconds=0"};
                }});
 }
 
 void RunAll(const Server& server) {
+  fmt::print("size\t{}\t{}\n", server.size.pods, server.size.watchers);
   // Some of everything first: what is made once is not a cost of the load.
-  Run(server, {.name = "warm-up", .count = 1000, .call = [](std::size_t i) {
+  Run(server, {.name = "warm-up", .count = server.size.warm_up, .call = [](std::size_t i) {
                  return Call{"POST", kPodsPath, PodText(fmt::format("warm-{}", i), 0)};
                }});
   std::this_thread::sleep_for(std::chrono::seconds(2));
   fmt::print("memory-start\t{:.0f}\n", CostOf(server.processes).resident_bytes);
-  std::vector<std::string> pods(kPods);
+  std::vector<std::string> pods(server.size.pods);
   CreateReadUpdate(server, pods);
   List(server);
   Watch(server);
@@ -364,11 +380,16 @@ void RunAll(const Server& server) {
 }  // namespace drachma::bench
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fputs("usage: apiserver_bench PORT TOKEN PID...\n", stderr);
+  const std::string_view size = argc > 1 ? argv[1] : "";
+  if (argc < 5 || (size != "full" && size != "short")) {
+    std::fputs("usage: apiserver_bench full|short PORT TOKEN PID...\n", stderr);
     return 2;
   }
-  drachma::bench::Server server{.port = std::atoi(argv[1]), .token = argv[2], .processes = {}};
-  for (int i = 3; i < argc; ++i) server.processes.push_back(std::atoi(argv[i]));
+  drachma::bench::Server server{
+      .size = size == "short" ? drachma::bench::kShort : drachma::bench::Size(),
+      .port = std::atoi(argv[2]),
+      .token = argv[3],
+      .processes = {}};
+  for (int i = 4; i < argc; ++i) server.processes.push_back(std::atoi(argv[i]));
   drachma::bench::RunAll(server);
 }

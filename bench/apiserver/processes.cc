@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -22,15 +23,13 @@ std::string ReadFile(const std::string& path) {
 Cost CostOf(const std::vector<pid_t>& processes) {
   Cost cost;
   for (const pid_t process : processes) {
-    // Fields 14 and 15 (utime, stime) of proc(5); the command's name before may contain spaces.
-    const std::string stat = ReadFile(fmt::format("/proc/{}/stat", process));
-    std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
-    std::string skipped;
-    double user = 0;
-    double system = 0;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    fields >> user >> system;
-    cost.cpu_seconds += (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    // The process's CPU clock counts in nanoseconds, proc(5) in hundredths of a second.
+    clockid_t clock = 0;
+    timespec used{};
+    if (clock_getcpuclockid(process, &clock) == 0 && clock_gettime(clock, &used) == 0) {
+      cost.cpu_seconds +=
+          static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+    }
     std::istringstream pages(ReadFile(fmt::format("/proc/{}/statm", process)));
     double size = 0;
     double resident = 0;

@@ -2,9 +2,6 @@
 """report.py THEIRS OURS: the outputs of apiserver_bench for both servers as Markdown tables."""
 import sys
 
-PODS = 10_000
-WATCHERS = 1_000
-
 
 def read(path):
     with open(path) as file:
@@ -13,6 +10,8 @@ def read(path):
 
 def main():
     theirs, ours = read(sys.argv[1]), read(sys.argv[2])
+    pods, watchers = theirs.pop('size')
+    del ours['size']
     print('| scenario | upstream, per s | ours, per s | times | upstream, p50 / p99 ms | ours, p50 / p99 ms '
           '| upstream, CPU each | ours, CPU each | times | client, CPU each |')
     print('|---|---|---|---|---|---|---|---|---|---|')
@@ -24,10 +23,10 @@ def main():
               f'| {t[3]:,.1f} us | {o[3]:,.1f} us | {t[3] / max(o[3], 1e-9):.1f} | {o[4]:,.1f} us |')
     print('\n| memory | upstream | ours | times |')
     print('|---|---|---|---|')
-    rows = [('at rest, 1,000 pods', 'MB', lambda m: m['memory-start'][0] / 1e6),
-            ('with 11,000 pods', 'MB', lambda m: m['memory-loaded'][0] / 1e6),
-            ('per pod', 'bytes', lambda m: (m['memory-loaded'][0] - m['memory-start'][0]) / PODS),
-            ('per watcher', 'bytes', lambda m: m['memory-watchers'][0] / WATCHERS),
+    rows = [('before', 'MB', lambda m: m['memory-start'][0] / 1e6),
+            (f'with {pods:,.0f} pods more', 'MB', lambda m: m['memory-loaded'][0] / 1e6),
+            ('per pod', 'bytes', lambda m: (m['memory-loaded'][0] - m['memory-start'][0]) / pods),
+            ('per watcher', 'bytes', lambda m: m['memory-watchers'][0] / watchers),
             ('after everything', 'MB', lambda m: m['memory-end'][0] / 1e6)]
     for name, unit, value in rows:
         t, o = value(theirs), value(ours)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/emulated_gates.h"
 #include "api/kinds.h"
 #include "api/openapi.h"
 #include "apiserver/custom_openapi.h"
@@ -106,19 +107,20 @@ json::Value GroupEntry(std::string_view name, const std::vector<std::string>& ve
 }  // namespace
 
 json::Value Discovery::Version(int emulated_minor) {
-  return json::Value::Object({{"major", "1"},
-                              {"minor", "37"},
-                              {"emulationMajor", "1"},
-                              {"emulationMinor", std::to_string(emulated_minor)},
-                              {"minCompatibilityMajor", "1"},
-                              {"minCompatibilityMinor", std::to_string(emulated_minor - 1)},
-                              {"gitVersion", "v1.37.2"},
-                              {"gitCommit", "drachma"},
-                              {"gitTreeState", "clean"},
-                              {"buildDate", "1970-01-01T00:00:00Z"},
-                              {"goVersion", "none"},
-                              {"compiler", "gcc"},
-                              {"platform", "linux/amd64"}});
+  return json::Value::Object(
+      {{"major", "1"},
+       {"minor", "37"},
+       {"emulationMajor", "1"},
+       {"emulationMinor", std::to_string(emulated_minor)},
+       {"minCompatibilityMajor", "1"},
+       {"minCompatibilityMinor", std::to_string(std::max(emulated_minor - 1, api::kMinorMin))},
+       {"gitVersion", "v1.37.2"},
+       {"gitCommit", "drachma"},
+       {"gitTreeState", "clean"},
+       {"buildDate", "1970-01-01T00:00:00Z"},
+       {"goVersion", "none"},
+       {"compiler", "gcc"},
+       {"platform", "linux/amd64"}});
 }
 
 // Documents are forgotten when what is served has changed.

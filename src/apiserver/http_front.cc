@@ -311,8 +311,12 @@ class Front final : public HttpFront {
       if (unknown) return exchange->Answer(NoSuchResourceError());
       return exchange->Answer(read.error());
     }
-    Result<Accepted> accepted = Negotiate(http.headers.Get("Accept"), Transforms::kYes);
-    if (!accepted) return exchange->Answer(accepted.error());
+    const bool streams = watches || *verb == client::Verb::kList;
+    Result<Accepted> accepted = Negotiate(http.headers.Get("Accept"), Transforms::kYes,
+                                          streams ? Streams::kYes : Streams::kNo);
+    if (!accepted) {
+      return exchange->Answer(OfRouter(*exchange, std::move(accepted.error())));
+    }
     if (accepted->media == Accepted::Media::kJson) accepted->pretty = PrettyOf(http, query);
     const Rendering rendering{
         .accepted = std::move(*accepted), .include = IncludeOf(query), .now = core_.Now()};
@@ -320,8 +324,20 @@ class Front final : public HttpFront {
       return Watch(exchange, std::move(request), *kind, rendering);
     }
     core_.Dispatch(std::move(request), *kind, [exchange, rendering](Result<Answer> answer) {
+      if (!answer) answer.error() = OfRouter(*exchange, std::move(answer.error()));
       AnswerExchange(*exchange, std::move(answer), rendering);
     });
+  }
+
+  // What upstream's router refuses itself, before any handler, has no warning of an old version.
+  static Error OfRouter(const Exchange& exchange, Error error) {
+    const bool forms =
+        error.code == Code::kNotAcceptable && error.message.contains("Available representations");
+    if (forms || error.code == Code::kMethodNotAllowed ||
+        error.message == NoSuchResourceError().message) {
+      exchange.warnings->clear();
+    }
+    return error;
   }
 
   // Groups that nobody serves are no part of the API at all: upstream's router answers them with

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "apiserver/discovery.h"
 #include "apiserver/server.h"
 #include "json/json.h"
 #include "net/http_client.h"
@@ -317,6 +318,15 @@ TEST_F(HttpFrontTest, WhatIsUnderWayAtTheEndIsStillAnswered) {
 
   EXPECT_EQ(still.get()->status, 201);
   end.join();
+}
+
+TEST(Version, TellsTheEmulatedOne) {  // as recorded of kube-apiserver 1.37.2
+  for (const auto& [emulated, compatible] : {std::pair(34, "34"), {36, "35"}, {37, "36"}}) {
+    const json::Value version = Discovery::Version(emulated);
+    EXPECT_EQ(version["minor"].AsString(), "37");
+    EXPECT_EQ(version["emulationMinor"].AsString(), std::to_string(emulated));
+    EXPECT_EQ(version["minCompatibilityMinor"].AsString(), compatible);
+  }
 }
 
 // name → "type label,label", of a text in Prometheus' format.

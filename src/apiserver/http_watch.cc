@@ -32,6 +32,9 @@ Status HttpWatch::Start(const client::Request& call, Duration timeout) {
       200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}});
   Executor& executor = core_.executor();
   responder_->OnDrained([&executor, weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self == nullptr || !self->waits_for_drain_.exchange(false)) {
+      return;
+    }
     executor.Post([weak] {
       const auto self = weak.lock();
       if (self != nullptr && self->session_ != nullptr) self->session_->Resume();
@@ -61,7 +64,12 @@ WatchSink::Flow HttpWatch::Send(std::vector<net::SharedBytes> parts) {
     });
     return Flow::kStop;
   }
-  return responder_->QueuedBytes() > HttpFront::kWatchQueueBytes ? Flow::kWait : Flow::kMore;
+  if (responder_->QueuedBytes() <= HttpFront::kWatchQueueBytes) return Flow::kMore;
+  waits_for_drain_ = true;
+  // It may have been drained just before.
+  if (responder_->QueuedBytes() > 0) return Flow::kWait;
+  waits_for_drain_ = false;
+  return Flow::kMore;
 }
 
 std::string HttpWatch::Encoded(const json::Value& object) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
@@ -71,6 +72,9 @@ class HttpWatch final : public WatchSink, public std::enable_shared_from_this<Ht
   std::shared_ptr<WatchSession> session_;
   std::shared_ptr<HttpWatch> self_;  // keeps the watch alive while it runs
   bool columns_sent_ = false;
+  // The session waits to hear that the peer has taken everything. Most watches never do, and are
+  // not told after every event.
+  std::atomic<bool> waits_for_drain_ = false;
 };
 
 }  // namespace drachma::apiserver

@@ -13,8 +13,66 @@
 
 namespace drachma::apiserver {
 
+namespace {
+
+// A Bloom filter of labels in a record's mark: two bits for each pair, one for each key; bit 0 says
+// that it was made.
+constexpr std::uint64_t kMarked = 1;
+
+std::uint64_t BitOf(std::size_t hash) { return std::uint64_t{1} << (1 + hash % 63); }
+
+std::uint64_t MarkOfKey(std::string_view key) { return BitOf(std::hash<std::string_view>()(key)); }
+
+std::uint64_t MarkOfPair(std::string_view key, std::string_view value) {
+  const std::size_t hash =
+      std::hash<std::string_view>()(value) * 31 + std::hash<std::string_view>()(key);
+  return BitOf(hash) | BitOf(hash >> 32);
+}
+
+std::uint64_t MarkOf(const store::Record& record) {
+  if (record.mark() != 0) return record.mark();
+  const std::shared_ptr<const std::string> text = record.TextIfMade();
+  static const std::vector<std::string> kLabels = {"metadata.labels"};
+  const json::Value object = text != nullptr ? json::ReadPart(*text, kLabels) : record.Object();
+  std::uint64_t mark = kMarked;
+  for (const json::Member& label : object["metadata"]["labels"].Members()) {
+    mark |= MarkOfKey(label.key()) | MarkOfPair(label.key(), label.value.AsString());
+  }
+  record.SetMark(mark);
+  return mark;
+}
+
+std::uint64_t MarksOf(const api::LabelSelector& selector) {
+  using Operator = api::LabelRequirement::Operator;
+  std::uint64_t marks = 0;
+  for (const api::LabelRequirement& requirement : selector.requirements()) {
+    switch (requirement.op) {
+      case Operator::kIn:
+      case Operator::kEquals:
+      case Operator::kDoubleEquals:
+        if (requirement.values.size() == 1) {
+          marks |= MarkOfPair(requirement.key, requirement.values.front());
+        }
+        [[fallthrough]];
+      case Operator::kExists:
+      case Operator::kGreaterThan:
+      case Operator::kLessThan:
+        marks |= MarkOfKey(requirement.key);
+        break;
+      case Operator::kNotIn:
+      case Operator::kNotEquals:
+      case Operator::kDoesNotExist:
+        break;  // objects without the label match, too
+    }
+  }
+  return marks;
+}
+
+}  // namespace
+
 bool Selection::Matches(const store::Record& record) const {
   if (everything) return true;
+  if (marks != 0 && (MarkOf(record) & marks) != marks) return false;
   const std::shared_ptr<const std::string> text = record.TextIfMade();
   const json::Value object = text != nullptr ? json::ReadPart(*text, members) : record.Object();
   return labels.Matches(object["metadata"]["labels"]) && fields.Matches(object);
@@ -36,6 +94,7 @@ Result<Selection> SelectionOf(const Kind& kind, const client::Request& call) {
     selection.scope = kind.KeyOf(call.ns, *name);
   }
   selection.everything = selection.labels.empty() && selection.fields.empty();
+  selection.marks = MarksOf(selection.labels);
   selection.members = selection.fields.Members();
   if (!selection.labels.empty()) selection.members.emplace_back("metadata.labels");
   return selection;
@@ -173,8 +232,8 @@ Result<Answer::List> ListRecords(const store::Store& store, const Kind& kind,
     if (selection.everything && list.records.empty()) {
       list.records = std::move(page->records);
     } else {
+      if (!page->records.empty()) options.after_key = page->records.back()->key;
       for (store::RecordPtr& record : page->records) {
-        options.after_key = record->key;
         if (selection.Matches(*record)) list.records.push_back(std::move(record));
       }
     }

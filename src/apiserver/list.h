@@ -21,6 +21,8 @@ struct Selection {
   api::FieldSelector fields;
   bool everything = true;            // no selector besides the scope
   std::vector<std::string> members;  // that the selectors look at, as dotted paths
+  // Bits that the mark of every record has that the labels match (LabelMarks).
+  std::uint64_t marks = 0;
 
   // Looks at the record's text when there is one, so that a selection over many records at rest
   // does not make trees of them.

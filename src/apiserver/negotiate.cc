@@ -90,6 +90,7 @@ std::optional<Accepted> Serve(const Clause& clause, Transforms transforms) {
     accepted.as = Accepted::As::kTable;
   } else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") {
     accepted.as = Accepted::As::kPartialMetadata;
+    if (as != "PartialObjectMetadata") accepted.form = Accepted::Form::kList;
   } else {
     return std::nullopt;
   }
@@ -98,11 +99,13 @@ std::optional<Accepted> Serve(const Clause& clause, Transforms transforms) {
 
 }  // namespace
 
-Result<Accepted> Negotiate(std::string_view accept, Transforms transforms) {
+Result<Accepted> Negotiate(std::string_view accept, Transforms transforms, Streams streams) {
   if (accept.empty()) return Accepted{};
   bool known_type = false;
+  bool wants_protobuf = false;
   for (Clause& clause : Parse(accept)) {
     if (std::optional<Accepted> accepted = Serve(clause, transforms)) return *accepted;
+    wants_protobuf = wants_protobuf || clause.type == "application/vnd.kubernetes.protobuf";
     clause.parameters.clear();
     known_type = known_type || Serve(clause, transforms).has_value();
   }
@@ -112,10 +115,16 @@ Result<Accepted> Negotiate(std::string_view accept, Transforms transforms) {
                 "only the following media types are accepted: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf");
   }
-  return Fail(Code::kNotAcceptable,
-              "406: Not Acceptable\n\nAvailable representations: application/json, "
-              "application/yaml, application/vnd.kubernetes.protobuf, "
-              "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch");
+  std::string available =
+      "406: Not Acceptable\n\nAvailable representations: application/json, "
+      "application/yaml";
+  // Upstream's text, unless that would send somebody back for what there is not.
+  if (!wants_protobuf) available += ", application/vnd.kubernetes.protobuf";
+  if (streams == Streams::kYes) available += ", application/json;stream=watch";
+  if (streams == Streams::kYes && !wants_protobuf) {
+    available += ", application/vnd.kubernetes.protobuf;stream=watch";
+  }
+  return Fail(Code::kNotAcceptable, std::move(available));
 }
 
 DiscoveryForm NegotiateDiscovery(std::string_view accept) {

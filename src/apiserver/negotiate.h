@@ -18,6 +18,9 @@ struct Accepted {
 
   Media media = Media::kJson;
   As as = As::kObject;
+  // Of kPartialMetadata: what was asked for, one object's or a list's.
+  enum class Form : std::uint8_t { kOne, kList };
+  Form form = Form::kOne;
   std::string meta_version = "v1";  // of Table and PartialObjectMetadata: "v1" or "v1beta1"
   Pretty pretty = Pretty::kNo;
 };
@@ -25,10 +28,14 @@ struct Accepted {
 // What is allowed in the answer to a request: reviews, Scales and Statuses have no tables.
 enum class Transforms : std::uint8_t { kNo, kYes };
 
+// Whether the request may be answered as a stream, which errors tell.
+enum class Streams : std::uint8_t { kNo, kYes };
+
 // The first clause of an Accept header that can be served; JSON when there is no header. Protobuf
 // is never answered: clients that prefer it name JSON, too.
 // ERRORS: kNotAcceptable.
-[[nodiscard]] Result<Accepted> Negotiate(std::string_view accept, Transforms transforms);
+[[nodiscard]] Result<Accepted> Negotiate(std::string_view accept, Transforms transforms,
+                                         Streams streams);
 
 // Which form of discovery a client asks for.
 enum class DiscoveryForm : std::uint8_t { kLegacy, kAggregatedV2, kAggregatedV2Beta1 };

@@ -114,18 +114,15 @@ json::Value Table(const Answer& answer, const Rendering& rendering) {
 }
 
 // The object for the cells of a built-in kind, which never show managed fields: half of the text
-// need not be read.
-json::Value ObjectForCells(const store::Record& record) {
-  const std::shared_ptr<const std::string> text = record.TextIfMade();
-  if (text == nullptr) return record.ObjectOnce();
-  const std::string_view managed = json::FindText(*text, "metadata.managedFields");
-  if (managed.empty()) return record.ObjectOnce();
-  const auto begin = static_cast<std::size_t>(managed.data() - text->data());
-  std::string rest = text->substr(0, begin);
-  rest += "null";
-  rest.append(*text, begin + managed.size());
-  Result<json::Value> read = json::Read(rest);
-  return read ? *std::move(read) : record.ObjectOnce();
+// need not be read. `scratch` is memory to work in.
+json::Value ObjectForCells(const std::string& text, std::string_view managed,
+                           std::string& scratch) {
+  if (managed.empty()) return json::Read(text).value_or(json::Value());
+  const auto begin = static_cast<std::size_t>(managed.data() - text.data());
+  scratch.assign(text, 0, begin);
+  scratch += "null";
+  scratch.append(text, begin + managed.size());
+  return json::Read(scratch).value_or(json::Value());
 }
 
 // The Table of a list, row by row: the metadata of the objects goes from text to text.
@@ -143,14 +140,18 @@ std::vector<net::SharedBytes> TableText(const Answer& answer, const Rendering& r
                   MetaApiVersion(meta_version));
   const bool short_object = rendering.include != IncludeObject::kObject &&
                             api::FindResource(kind.group(), kind.plural()) != nullptr;
+  std::string scratch;
   for (const store::RecordPtr& record : answer.list->records) {
     std::string& text = pieces.Next();
-    const json::Value shown = short_object ? ObjectForCells(*record) : record->ObjectOnce();
+    const std::shared_ptr<const std::string> stored = record->Json();
+    const json::NestedText metadata = json::FindNested(*stored, "metadata", "managedFields");
+    const json::Value shown =
+        short_object ? ObjectForCells(*stored, metadata.inner, scratch) : record->ObjectOnce();
     json::WriteTo(RowOf(kind, answer.version, shown, bare), text);
     if (rendering.include != IncludeObject::kMetadata) continue;
     text.pop_back();  // the row goes on
     text += object;
-    text += json::FindText(*record->Json(), "metadata");
+    text += metadata.outer;
     text += "}}";
   }
   return pieces.Finish("]}\n");
@@ -186,6 +187,26 @@ json::Value ScaleTable(const json::Value& scale, const Rendering& rendering) {
        {"rows", json::Value::Array({std::move(row)})}});
 }
 
+// Metadata of one object is no answer to a request for a list, and the other way round (upstream's
+// asPartialObjectMetadata). The types in the text are upstream's internal ones.
+Status CheckForm(const Answer& answer, Accepted::Form form) {
+  const bool is_list = answer.list.has_value();
+  if (is_list == (form == Accepted::Form::kList)) return {};
+  const std::string group(answer.kind->group().substr(0, answer.kind->group().find('.')));
+  const bool core = group.empty() || group == "events";
+  const bool custom = api::FindResource(answer.kind->group(), answer.kind->plural()) == nullptr;
+  const std::string type =
+      custom ? "unstructured.Unstructured"
+             : fmt::format("{}.{}", core ? "core" : group, answer.kind->info().kind);
+  return Fail(Code::kNotAcceptable,
+              is_list ? fmt::format("you requested PartialObjectMetadata, but the requested object "
+                                    "is a list (*{}List)",
+                                    type)
+                      : fmt::format("you requested PartialObjectMetadataList, but the requested "
+                                    "object is not a list (*{})",
+                                    type));
+}
+
 Result<json::Value> ValueOf(const Answer& answer, const Rendering& rendering) {
   const std::string& meta_version = rendering.accepted.meta_version;
   if (answer.kind != nullptr && rendering.accepted.as == As::kTable) {
@@ -195,6 +216,7 @@ Result<json::Value> ValueOf(const Answer& answer, const Rendering& rendering) {
     return ScaleTable(answer.Object(), rendering);
   }
   if (answer.kind != nullptr && rendering.accepted.as == As::kPartialMetadata) {
+    DRA_TRY(CheckForm(answer, rendering.accepted.form));
     return answer.list ? PartialList(answer, meta_version)
                        : PartialMetadataOf(answer.Object(), meta_version);
   }

@@ -281,6 +281,36 @@ TEST_F(ServerTest, AListFromTheFutureIsTold) {
   EXPECT_EQ(list.error().causes.at(0).reason, "ResourceVersionTooLarge");
 }
 
+TEST_F(ServerTest, SelectorsFindWhatTheirTermsSay) {
+  for (int i = 0; i < 200; ++i) {
+    const std::string n = std::to_string(i);
+    ASSERT_TRUE(Create(kConfigMaps, R"({"metadata":{"name":"c)" + n + R"(","labels":{"n":")" + n +
+                                        R"(","odd":")" + std::to_string(i % 2) + "\"}}}"));
+  }
+  const auto count = [&](const std::string& selector) {
+    Request list{.verb = Verb::kList, .resource = kConfigMaps, .ns = "default"};
+    list.label_selector = selector;
+    return Call(list).value()["items"].size();
+  };
+  const std::pair<const char*, std::size_t> cases[] = {{"n=7", 1},
+                                                       {"n==7,odd=1", 1},
+                                                       {"n=7,odd=0", 0},
+                                                       {"n=200", 0},
+                                                       {"n in (7)", 1},
+                                                       {"n in (7,8)", 2},
+                                                       {"n notin (7)", 199},
+                                                       {"n!=7", 199},
+                                                       {"odd", 200},
+                                                       {"even", 0},
+                                                       {"!even", 200},
+                                                       {"n>197", 2},
+                                                       {"n in (7,8),odd", 2},
+                                                       {"n<2,odd=1", 1}};
+  for (int round = 0; round < 2; ++round) {  // the second time from what the first one remembered
+    for (const auto& [selector, expected] : cases) EXPECT_EQ(count(selector), expected) << selector;
+  }
+}
+
 TEST_F(ServerTest, UnknownFieldLabelsAreRefused) {
   const auto list = Call({.verb = Verb::kList,
                           .resource = {"resource.k8s.io", "v1", "resourceslices"},

@@ -20,9 +20,12 @@ json::Value CausesOf(const std::vector<Cause>& causes) {
 }
 
 // Some answers carry details although nothing stands in them: upstream always makes them there.
-bool AlwaysHasDetails(Code code) {
-  return code == Code::kNotFound || code == Code::kMethodNotAllowed ||
-         code == Code::kNotAcceptable || code == Code::kForbidden || code == Code::kConflict;
+bool AlwaysHasDetails(const Error& error) {
+  // Of these two only the router's answers, which begin with their number.
+  if (error.code == Code::kNotAcceptable) return error.message.starts_with("406: ");
+  if (error.code == Code::kUnsupportedMediaType) return error.message.starts_with("415: ");
+  return error.code == Code::kNotFound || error.code == Code::kMethodNotAllowed ||
+         error.code == Code::kForbidden || error.code == Code::kConflict;
 }
 
 json::Value DetailsOf(const Error& error) {
@@ -51,7 +54,7 @@ json::Value StatusOf(const Error& error) {
   });
   if (const char* reason = ReasonName(error.code); *reason != '\0') status.Set("reason", reason);
   json::Value details = DetailsOf(error);
-  if (!details.empty() || AlwaysHasDetails(error.code)) status.Set("details", std::move(details));
+  if (!details.empty() || AlwaysHasDetails(error)) status.Set("details", std::move(details));
   status.Set("code", HttpStatus(error.code));
   return status;
 }

@@ -141,6 +141,29 @@ std::string_view FindText(std::string_view text, std::string_view path) {
   return {at, static_cast<std::size_t>(SkipValue(at, end) - at)};
 }
 
+NestedText FindNested(std::string_view text, std::string_view outer, std::string_view inner) {
+  const char* const end = text.data() + text.size();
+  const char* const begin = FindMember(text.data(), end, outer);
+  if (begin == nullptr) return {};
+  if (*begin != '{') {
+    return {.outer = {begin, static_cast<std::size_t>(SkipValue(begin, end) - begin)}, .inner = {}};
+  }
+  NestedText found;
+  const char* at = begin + 1;
+  while (at < end && *at == '"') {
+    const char* const key = at + 1;
+    at = SkipString(at, end);
+    const bool is_inner = std::string_view(key, at - key - 1) == inner;
+    if (at == end) return {};
+    const char* const value = ++at;  // behind the colon
+    at = SkipValue(at, end);
+    if (is_inner) found.inner = {value, static_cast<std::size_t>(at - value)};
+    if (at < end && *at == ',') ++at;
+  }
+  found.outer = {begin, static_cast<std::size_t>(std::min(at + 1, end) - begin)};
+  return found;
+}
+
 Value ReadPart(std::string_view text, std::span<const std::string> paths) {
   Value part = Value::Object();
   for (const std::string& path : paths) {

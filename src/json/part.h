@@ -14,6 +14,15 @@ namespace drachma::json {
 // are not found.
 [[nodiscard]] std::string_view FindText(std::string_view text, std::string_view path);
 
+// The texts of a member of the object `text` and of a member of that: FindText(text, outer) and
+// FindText(text, outer + "." + inner), in one pass. REQUIRES: as FindText(); no dots.
+struct NestedText {
+  std::string_view outer;
+  std::string_view inner;
+};
+[[nodiscard]] NestedText FindNested(std::string_view text, std::string_view outer,
+                                    std::string_view inner);
+
 // The text of the value at "spec.devices.config[0].opaque" in a valid JSON document of any layout,
 // as somebody sent it: numbers with all their digits, objects with their spaces. Empty when there
 // is none. Of a name that an object has twice the last counts. Names with dots, brackets or escapes

@@ -99,6 +99,11 @@ TEST(FindText, FindsInRandomTextsWhatTheTreeHas) {
       }
       EXPECT_EQ(FindText(text, path), at == nullptr ? "" : Write(*at)) << text << " " << path;
     }
+    for (const char* outer : {"a", "b", "c"}) {
+      const NestedText nested = FindNested(text, outer, "a");
+      EXPECT_EQ(nested.outer, FindText(text, outer)) << text;
+      EXPECT_EQ(nested.inner, FindText(text, std::string(outer) + ".a")) << text;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,6 +53,11 @@ class Record : public std::enable_shared_from_this<Record> {
   // The text, or null when nobody has asked for it yet. Any thread.
   [[nodiscard]] std::shared_ptr<const std::string> TextIfMade() const;
 
+  // A word that readers keep with the record, 0 at first: with it a pass over many records tells
+  // most of those that it does not look for without reading them. Any thread.
+  [[nodiscard]] std::uint64_t mark() const { return mark_.load(std::memory_order_relaxed); }
+  void SetMark(std::uint64_t mark) const { mark_.store(mark, std::memory_order_relaxed); }
+
  private:
   class WarmTrees;
   struct Deletion;
@@ -65,6 +71,7 @@ class Record : public std::enable_shared_from_this<Record> {
   // The tree of OfDeletion(); else null.
   [[nodiscard]] json::Value TreeOfDeletion() const;
 
+  mutable std::atomic<std::uint64_t> mark_ = 0;
   // Both guarded by a lock shared by many records.
   mutable json::Value object_;
   mutable std::shared_ptr<const std::string> text_;

@@ -1,5 +1,7 @@
 #include "store/table.h"
 
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "store/scope.h"
@@ -38,25 +40,31 @@ Table::Slots::const_iterator Table::First(std::string_view scope,
   return after_key < scope ? slots_.lower_bound(scope) : slots_.upper_bound(after_key);
 }
 
+Table::Slots::const_iterator Table::End(std::string_view scope) const {
+  if (scope.empty()) return slots_.end();
+  if (!IsPrefix(scope)) return slots_.upper_bound(scope);
+  std::string behind(scope);
+  ++behind.back();  // the character after '/'
+  return slots_.lower_bound(std::string_view(behind));
+}
+
 Page Table::List(std::string_view scope, std::string_view after_key, std::size_t limit) const {
   Page page;
+  const auto end = End(scope);
   auto at = First(scope, after_key);
-  for (; at != slots_.end() && InScope(scope, at->record->key); ++at) {
+  if (at == slots_.end() || !InScope(scope, at->record->key)) return page;
+  for (; at != end; ++at) {
     if (limit != 0 && page.records.size() == limit) break;
     page.records.push_back(at->record);
   }
-  for (; at != slots_.end() && InScope(scope, at->record->key); ++at) ++page.remaining;
+  page.remaining = std::distance(at, end);
   page.more = page.remaining > 0;
   return page;
 }
 
 std::size_t Table::Count(std::string_view scope) const {
   if (scope.empty()) return slots_.size();
-  std::size_t count = 0;
-  for (auto at = First(scope, {}); at != slots_.end() && InScope(scope, at->record->key); ++at) {
-    ++count;
-  }
-  return count;
+  return static_cast<std::size_t>(std::distance(slots_.lower_bound(scope), End(scope)));
 }
 
 }  // namespace drachma::store

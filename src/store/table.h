@@ -41,6 +41,8 @@ class Table {
   };
   using Slots = std::set<Slot, ByKey>;
 
+  // Behind the last record of `scope`; the records between are not touched.
+  [[nodiscard]] Slots::const_iterator End(std::string_view scope) const;
   [[nodiscard]] Slots::const_iterator First(std::string_view scope,
                                             std::string_view after_key) const;
 
