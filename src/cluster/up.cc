@@ -175,6 +175,7 @@ class Cluster::Impl {
     if (Has(Role::kNodes)) {
       for (const Value& object : gpu::DeviceClasses()) {
         DRA_ASSIGN(std::vector<Manifest> one, ParseManifests(json::Write(object), "driver"));
+        one.front().if_there = Manifest::IfThere::kKeep;
         given.push_back(std::move(one.front()));
       }
     }
