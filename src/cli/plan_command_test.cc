@@ -50,6 +50,28 @@ metadata: {name: waits}
 spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10k}}}]}
 )";
 
+TEST(PlanCommand, AQuotaThatKeepsPodsAwayIsANegativeAnswer) {
+  const std::string quota =
+      "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: '1'}}\n---";
+  const Said workload = PlanOf(quota + R"(
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: r}
+spec:
+  replicas: 2
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
+)");
+  EXPECT_EQ(workload.code, kNegative);
+  EXPECT_EQ(Count(workload.out, "exceeded quota: q"), 1);
+  const std::string pod = std::string(kPods.substr(0, kPods.find("---")));
+  const Said pods =
+      PlanOf(quota + pod + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: more}\n" +
+             "spec: {containers: [{name: c, image: i}]}\n");
+  EXPECT_EQ(pods.code, kNegative);
+  EXPECT_EQ(Count(pods.error, "exceeded quota: q"), 1);
+}
+
 TEST(PlanCommand, PodsThatWaitAreANegativeAnswer) {
   EXPECT_EQ(PlanOf(kPods.substr(0, kPods.find("---"))).code, kFine);
   EXPECT_EQ(PlanOf(kPods).code, kNegative);

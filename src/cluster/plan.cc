@@ -156,7 +156,11 @@ class PlanRun {
     while (!finished && executor_.RunOne(executor_.clock().Now() + kRestWithin)) {
     }
     if (!finished) return Fail(Code::kInternal, "the API server did not answer");
-    if (!status) return Fail(Code::kInvalid, refusal_);
+    if (!status) {
+      // What a quota or a right refuses may be written well.
+      const bool forbidden = status.error().code == Code::kForbidden;
+      return Fail(forbidden ? Code::kForbidden : Code::kInvalid, refusal_);
+    }
     return {};
   }
 
