@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "apiserver/admission_refusal.h"
 #include "apiserver/status.h"
 
 namespace drachma::apiserver {
@@ -15,15 +16,8 @@ bool IsPod(const AdmissionRequest& request) {
   return request.group.empty() && request.resource == "pods" && request.subresource.empty();
 }
 
-// admission.NewForbidden: names the object, or what its generated name will begin with.
-std::unexpected<Error> Refuse(const AdmissionRequest& request, std::string why) {
-  std::string name = request.name;
-  // Names are generated after these plugins.
-  for (const char* field : {"name", "generateName"}) {
-    if (name.empty()) name = request.object.At({"metadata", field}).AsString();
-  }
-  if (name.empty()) name = "Unknown";
-  return std::unexpected(ForbiddenError(request.group, request.resource, name, why));
+std::unexpected<Error> Refuse(const AdmissionRequest& request, std::string_view why) {
+  return std::unexpected(AdmissionRefusal(request, why));
 }
 
 }  // namespace
