@@ -15,9 +15,16 @@ up
 says 4
 before=$(addresses)
 [ "$(echo "$before" | cut -d' ' -f2 | sort -u | wc -l)" = 4 ] || fail "nodes share an address: $before"
+kubectl patch deviceclass gpu.nvidia.com --type=merge -p '{"metadata":{"labels":{"mine":"yes"}},"spec":{"selectors":[
+  {"cel":{"expression":"device.driver == \"gpu.nvidia.com\" && true"}}]}}' >/dev/null
+class() { kubectl get deviceclass gpu.nvidia.com -o jsonpath='{.metadata.generation} {.metadata.labels.mine} {.spec.selectors}'; }
+edited=$(class)
+kubectl delete deviceclass mig.nvidia.com >/dev/null
 stop_cluster
 up
 says 4
+[ "$(class)" = "$edited" ] || fail "an edited DeviceClass was written over: $(class)"
+[ "$(count deviceclass mig.nvidia.com)" = 1 ] || fail "a DeviceClass that was deleted has not come back"
 [ "$(addresses)" = "$before" ] || fail "addresses changed over the restart"
 stop_cluster
 # The nodes of another fleet come to those that are there.
