@@ -150,7 +150,16 @@ void CheckColumn(const Value& column, const std::string& path, ErrorList& errors
 // The parts that a version may have for itself. `version` is any one of them when all agree.
 void CheckSchemaOf(const Value& version, const std::string& path, ErrorList& errors) {
   const Value& schema = version["schema"]["openAPIV3Schema"];
-  if (schema.IsObject()) validation::Append(errors, SchemaFaults(schema, path));
+  const bool status = version["subresources"]["status"].IsObject();
+  if (!schema.IsObject()) return;
+  validation::Append(errors,
+                     SchemaFaults(schema, path, status ? StatusPart::kYes : StatusPart::kNo));
+}
+void CheckSelectableOf(const Value& version, const std::string& path, ErrorList& errors) {
+  const Value& schema = version["schema"]["openAPIV3Schema"];
+  if (schema.IsObject()) {
+    validation::Append(errors, SelectableFieldFaults(version["selectableFields"], schema, path));
+  }
 }
 void CheckColumnsOf(const Value& version, const std::string& path, ErrorList& errors) {
   std::size_t index = 0;
@@ -164,6 +173,7 @@ void CheckVersions(const Value& spec, ErrorList& errors) {
   const bool same_schema = SameInAll(versions, "schema");
   const bool same_subresources = SameInAll(versions, "subresources");
   const bool same_columns = SameInAll(versions, "additionalPrinterColumns");
+  const bool same_selectable = SameInAll(versions, "selectableFields");
   std::size_t index = 0;
   for (const Value& version : versions.Items()) {
     if (!version["schema"]["openAPIV3Schema"].IsObject()) {
@@ -189,6 +199,7 @@ void CheckVersions(const Value& spec, ErrorList& errors) {
     if (!same_columns) {
       CheckColumnsOf(version, Child(path, "additionalPrinterColumns"), errors);
     }
+    if (!same_selectable) CheckSelectableOf(version, Child(path, "selectableFields"), errors);
   }
   if (names.size() != versions.size()) {
     errors.push_back(
@@ -197,6 +208,9 @@ void CheckVersions(const Value& spec, ErrorList& errors) {
   if (stored != 1) {
     errors.push_back(Invalid("spec.versions", ShownVersions(versions),
                              "must have exactly one version marked as storage version"));
+  }
+  if (!versions.empty()) {
+    CheckLabel("spec.version", versions.Items()[0]["name"].AsString(), errors);
   }
 }
 
@@ -242,6 +256,9 @@ void CheckCommon(const Value& versions, ErrorList& errors) {
   if (SameInAll(versions, "additionalPrinterColumns")) {
     CheckColumnsOf(first, "spec.additionalPrinterColumns", errors);
   }
+  if (SameInAll(versions, "selectableFields")) {
+    CheckSelectableOf(first, "spec.selectableFields", errors);
+  }
 }
 
 bool IsEstablished(const Value& definition) {
@@ -269,9 +286,23 @@ void CheckImmutable(const Value& spec, const Value& old, ErrorList& errors) {
 
 // Versions that objects may be stored in stay.
 void CheckStoredVersions(const Value& definition, ErrorList& errors) {
+  constexpr const char* kPath = "status.storedVersions";
+  const Value& all = definition["status"]["storedVersions"];
+  if (all.empty()) {
+    errors.push_back(Invalid(kPath, "null", "must have at least one stored version"));
+    return;
+  }
+  for (const Value& version : definition["spec"]["versions"].Items()) {
+    const bool known = std::ranges::any_of(
+        all.Items(), [&](const Value& stored) { return stored == version["name"]; });
+    if (!version["storage"].AsBool() || known) continue;
+    errors.push_back(
+        Invalid(kPath, validation::Shown(all),
+                fmt::format("must have the storage version {}", version["name"].AsString())));
+  }
   std::size_t index = 0;
-  for (const Value& stored : definition["status"]["storedVersions"].Items()) {
-    const std::string path = Index("status.storedVersions", index++);
+  for (const Value& stored : all.Items()) {
+    const std::string path = Index(kPath, index++);
     const auto versions = definition["spec"]["versions"].Items();
     const bool there = std::ranges::any_of(
         versions, [&](const Value& version) { return version["name"] == stored; });
@@ -306,8 +337,8 @@ ErrorList DefinitionFaults(const Value& definition, const Value& old) {
   CheckCommon(spec["versions"], errors);
   if (!old.IsNull()) {
     CheckImmutable(spec, old, errors);
-    CheckStoredVersions(definition, errors);
   }
+  CheckStoredVersions(definition, errors);
   return errors;
 }
 

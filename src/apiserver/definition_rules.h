@@ -15,8 +15,31 @@ namespace drachma::apiserver {
                                                      const json::Value& old);
 
 // Whether a schema is structural, and what of it a custom resource may not use
-// (apiextensions' ValidateStructural and ValidateCustomResourceDefinitionOpenAPISchema).
-[[nodiscard]] validation::ErrorList SchemaFaults(const json::Value& schema, std::string_view path);
+// (apiextensions' ValidateStructural and ValidateCustomResourceDefinitionOpenAPISchema). With a
+// status subresource the root must be an object.
+enum class StatusPart : std::uint8_t { kNo, kYes };
+[[nodiscard]] validation::ErrorList SchemaFaults(const json::Value& schema, std::string_view path,
+                                                 StatusPart status = StatusPart::kNo);
+
+// Where a JSON path (".spec.size", ".spec['a.b']") leads in a schema.
+struct SchemaPlace {
+  std::string path;  // as errors write it
+  json::Value schema;
+};
+enum class ArrayNotation : std::uint8_t { kAllowed, kRefused };
+// ERRORS: kBadRequest with upstream's words for a path that is none or leads nowhere.
+[[nodiscard]] Result<SchemaPlace> FindSchemaPlace(const json::Value& schema,
+                                                  std::string_view json_path,
+                                                  ArrayNotation notation);
+// What is wrong with the selectable fields of a version.
+[[nodiscard]] validation::ErrorList SelectableFieldFaults(const json::Value& fields,
+                                                          const json::Value& schema,
+                                                          const std::string& path);
+
+// What is wrong with the rules in CEL of all parts of a schema; `known` is what other checks found.
+// REQUIRES: the schema is structural.
+[[nodiscard]] validation::ErrorList RulesFaults(const json::Value& schema, std::string_view path,
+                                                const validation::ErrorList& known);
 
 // Defaults in a schema that break the part of the schema that they stand in (apiextensions'
 // ValidateDefaults). REQUIRES: the schema is structural.

@@ -16,7 +16,7 @@ json::Value Definition(std::string_view schema = R"({"type":"object"})") {
       "scope":"Namespaced","names":{"plural":"domains","singular":"domain","kind":"Domain",
       "listKind":"DomainList"},"versions":[{"name":"v1","served":true,"storage":true,
       "schema":{"openAPIV3Schema":)" +
-                    std::string(schema) + "}}]}}")
+                    std::string(schema) + R"(}}]},"status":{"storedVersions":["v1"]}})")
       .value();
 }
 
@@ -110,6 +110,53 @@ TEST(DefinitionRulesTest, StoredVersionsStay) {
                           "remain in spec.versions until a storage migration ensures no data "
                           "remains persisted in v1alpha1 and removes v1alpha1 from "
                           "status.storedVersions"));
+}
+
+TEST(DefinitionRulesTest, TheStorageVersionIsAmongTheStoredOnes) {
+  json::Value definition = Definition();
+  definition.Edit("status").Set("storedVersions", json::Value::Array());
+  EXPECT_THAT(Faults(definition), ElementsAre("status.storedVersions: Invalid value: null: must "
+                                              "have at least one stored version"));
+}
+
+TEST(DefinitionRulesTest, SelectableFieldsAreScalarsThatAreThere) {
+  json::Value definition = Definition(
+      R"({"type":"object","properties":{"spec":{"type":"object","properties":{
+          "name":{"type":"string"},"list":{"type":"array","items":{"type":"string"}}}}}})");
+  definition.Edit("spec")
+      .Edit("versions")
+      .EditItem(0)
+      .Set("selectableFields",
+           *json::Read(
+               R"([{"jsonPath":".spec.name"},{"jsonPath":".spec.name"},{"jsonPath":".spec.list"},
+                      {"jsonPath":".spec.x"},{"jsonPath":"spec"},{}])"));
+  EXPECT_THAT(
+      Faults(definition),
+      ElementsAre("spec.selectableFields[1].jsonPath: Duplicate value: \".spec.name\"",
+                  "spec.selectableFields[2].jsonPath: Invalid value: \".spec.list\": must point to "
+                  "a field of type string, boolean or integer. Enum string fields and strings with "
+                  "formats are allowed.",
+                  "spec.selectableFields[3].jsonPath: Invalid value: \".spec.x\": is an invalid "
+                  "path: does not refer to a valid field",
+                  "spec.selectableFields[4].jsonPath: Invalid value: \"spec\": is an invalid path: "
+                  "expected [ or . but got: spec",
+                  "spec.selectableFields[5].jsonPath: Required value"));
+}
+
+TEST(SchemaFaultsTest, RulesSeeThePastOnlyWhereThereIsOne) {
+  EXPECT_THAT(
+      OfSchema(R"({"type":"object","properties":{"l":{"type":"array","maxItems":3,"items":{
+                   "type":"integer","x-kubernetes-validations":[{"rule":"self >= oldSelf"}]}}}})"),
+      ElementsAre("s.properties[l].items.x-kubernetes-validations[0].rule: Invalid value: "
+                  "\"self >= oldSelf\": oldSelf cannot be used on the uncorrelatable portion of "
+                  "the schema within s.properties[l]"));
+}
+
+TEST(SchemaFaultsTest, TheFieldOfARuleIsThere) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"type":"string"}},
+                           "x-kubernetes-validations":[{"rule":"true","fieldPath":".b"}]})"),
+              ElementsAre("s.x-kubernetes-validations[0].fieldPath: Invalid value: \".b\": must be "
+                          "a valid path"));
 }
 
 TEST(SchemaFaultsTest, ShapeIsToldOutsideOfJunctors) {

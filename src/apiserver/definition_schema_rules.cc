@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "apiserver/definition_rules.h"
-#include "apiserver/schema_rules.h"
 #include "apiserver/structural_schema.h"
 
 namespace drachma::apiserver {
@@ -30,6 +30,8 @@ constexpr std::string_view kIntOrString = "x-kubernetes-int-or-string";
 constexpr std::string_view kListType = "x-kubernetes-list-type";
 constexpr std::string_view kListMapKeys = "x-kubernetes-list-map-keys";
 constexpr std::string_view kMapType = "x-kubernetes-map-type";
+constexpr auto kTypes =
+    std::to_array<std::string_view>({"array", "boolean", "integer", "number", "object", "string"});
 constexpr auto kJunctors = std::to_array<std::string_view>({"allOf", "anyOf", "oneOf"});
 
 // Where a schema stands, with the words for a missing type there.
@@ -314,8 +316,6 @@ class OpenApiRules {
 
  private:
   void CheckForms(const Value& schema, const std::string& path) {
-    static constexpr auto kTypes = std::to_array<std::string_view>(
-        {"array", "boolean", "integer", "number", "object", "string"});
     if (schema["uniqueItems"].AsBool()) {
       errors_.push_back(Forbidden(
           Child(path, "uniqueItems"),
@@ -333,7 +333,8 @@ class OpenApiRules {
     if (type == "null") {
       errors_.push_back(Forbidden(Child(path, "type"),
                                   "type cannot be set to null, use nullable as an alternative"));
-    } else if (!type.empty() && std::ranges::find(kTypes, type) == kTypes.end()) {
+    }
+    if (!type.empty() && std::ranges::find(kTypes, type) == kTypes.end()) {
       errors_.push_back(validation::NotSupported(Child(path, "type"), ShownText(type), kTypes));
     }
     if (schema["items"].IsArray()) {
@@ -420,33 +421,32 @@ class OpenApiRules {
   ErrorList errors_;
 };
 
-// Rules are looked at when all else is good: they are checked against the types of the schema.
-// REQUIRES: the schema was found to be not too deep.
-void CheckAllRules(const Value& schema, bool root, const std::string& path, ErrorList& errors) {
-  if (!schema.IsObject()) return;
-  validation::Append(errors, RuleFaults(schema, root, path));
-  CheckAllRules(schema["additionalProperties"], false, Child(path, "additionalProperties"), errors);
-  for (const json::Member& property : schema["properties"].Members()) {
-    CheckAllRules(property.value, false, Key(Child(path, "properties"), property.key()), errors);
-  }
-  CheckAllRules(schema["items"], false, Child(path, "items"), errors);
-}
-
 }  // namespace
 
-ErrorList SchemaFaults(const Value& schema, std::string_view path) {
+ErrorList SchemaFaults(const Value& schema, std::string_view path, StatusPart status) {
   StructuralRules structural;
   structural.Check(schema, kRoot, std::string(path));
   ErrorList errors = structural.Take();
   if (errors.empty()) errors = DefaultFaults(schema, path);
+  const bool rules_count = errors.empty();
+  OpenApiRules open_api;
+  open_api.Check(schema, std::string(path));
+  const ErrorList found = open_api.Take();
+  validation::Append(errors, found);
+  if (rules_count) {
+    validation::Append(errors, RulesFaults(schema, path, found));
+  }
+  const std::string_view type = schema["type"].AsString();
   if (schema["nullable"].AsBool()) {
     errors.insert(errors.begin(),
                   Forbidden(Child(path, "nullable"), "nullable cannot be true at the root"));
   }
-  OpenApiRules open_api;
-  open_api.Check(schema, std::string(path));
-  validation::Append(errors, open_api.Take());
-  if (errors.empty()) CheckAllRules(schema, true, std::string(path), errors);
+  if (status == StatusPart::kYes && !type.empty() && type != "object") {
+    errors.insert(errors.begin(),
+                  Invalid(Child(path, "type"), ShownText(type),
+                          "only \"object\" is allowed as the type at the root of the schema if "
+                          "the status subresource is enabled"));
+  }
   return errors;
 }
 

@@ -310,14 +310,11 @@ constexpr std::string_view kStatus = "status";
 // A definition starts with its storage version as the only one that objects may be stored in.
 void PrepareDefinitionCreate(const Context& context, Value& definition) {
   ClearStatusAndStartGeneration(context, definition);
-  Value stored = Value::Array();
   for (const Value& version : definition["spec"]["versions"].Items()) {
-    const auto known = stored.Items();
-    if (version["storage"].AsBool() && std::ranges::find(known, version["name"]) == known.end()) {
-      stored.Append(version["name"]);
-    }
+    if (!version["storage"].AsBool()) continue;
+    definition.Edit("status").Set("storedVersions", Value::Array({version["name"]}));
+    return;
   }
-  definition.Edit("status").Set("storedVersions", std::move(stored));
 }
 
 ErrorList ValidateDefinition(const Context&, const Value& definition) {

@@ -1,0 +1,123 @@
+// Rules in CEL of definitions.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apiserver/definition_rules.h"
+#include "apiserver/schema_rules.h"
+
+namespace drachma::apiserver {
+namespace {
+
+using json::Value;
+using validation::Child;
+using validation::ErrorList;
+using validation::Invalid;
+using validation::Key;
+using validation::ShownText;
+
+constexpr std::string_view kListType = "x-kubernetes-list-type";
+constexpr std::string_view kMapType = "x-kubernetes-map-type";
+constexpr auto kTypes =
+    std::to_array<std::string_view>({"array", "boolean", "integer", "number", "object", "string"});
+
+// Rules in CEL, part by part: what is wrong with a part or below it hides its rules, since they are
+// checked against the types of the schema.
+// REQUIRES: the schema was found to be structural and not too deep.
+class AllRules {
+ public:
+  // `known` are the faults of the schema that other rules found.
+  explicit AllRules(const ErrorList& known) {
+    for (const validation::FieldError& error : known) faulty_.push_back(error.path);
+  }
+
+  ErrorList Take() { return std::move(errors_); }
+
+  struct Part {
+    bool root = false;
+    bool types_known = true;     // of all parts around
+    std::string uncorrelatable;  // the outermost list or map around whose items have no past
+  };
+
+  void Check(const Value& schema, const std::string& path, Part part) {
+    if (!schema.IsObject()) return;
+    Part below{.root = false,
+               .types_known = part.types_known && IsKnownType(schema["type"].AsString()),
+               .uncorrelatable = part.uncorrelatable};
+    Part in_map = below;
+    if (schema[kMapType].AsString("granular") != "granular") Mark(in_map, path);
+    Check(schema["additionalProperties"], Child(path, "additionalProperties"), in_map);
+    for (const json::Member& property : schema["properties"].Members()) {
+      Check(property.value, Key(Child(path, "properties"), property.key()), in_map);
+    }
+    if (schema[kListType].AsString() != "map") Mark(below, path);
+    Check(schema["items"], Child(path, "items"), below);
+    if (!schema["x-kubernetes-validations"].empty()) CheckRules(schema, path, part);
+  }
+
+ private:
+  static bool IsKnownType(std::string_view type) {
+    return type.empty() || std::ranges::find(kTypes, type) != kTypes.end();
+  }
+
+  static void Mark(Part& part, const std::string& path) {
+    if (part.uncorrelatable.empty()) part.uncorrelatable = path;
+  }
+
+  bool IsFaulty(const std::string& path) const {
+    return std::ranges::any_of(faulty_, [&](const std::string& fault) {
+      return fault.starts_with(path) && (fault.size() == path.size() || fault[path.size()] == '.' ||
+                                         fault[path.size()] == '[');
+    });
+  }
+
+  void CheckRules(const Value& schema, const std::string& path, const Part& part) {
+    const std::string rules_path = Child(path, "x-kubernetes-validations");
+    const auto rules = schema["x-kubernetes-validations"].Items();
+    bool faulty = IsFaulty(path);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const std::string_view field = rules[i]["fieldPath"].AsString();
+      if (field.empty() || FindSchemaPlace(schema, field, ArrayNotation::kAllowed)) continue;
+      errors_.push_back(Invalid(Child(validation::Index(rules_path, i), "fieldPath"),
+                                ShownText(field), "must be a valid path"));
+      faulty = true;
+    }
+    if (faulty) {
+      faulty_.push_back(path);
+      return;
+    }
+    if (!part.types_known) {
+      errors_.push_back(validation::InternalError(
+          rules_path,
+          "internal error: failed to construct type information for x-kubernetes-validations "
+          "rules: unable to convert structural schema to CEL declarations"));
+      return;
+    }
+    validation::Append(errors_, RuleFaults(schema, part.root, path));
+    if (part.uncorrelatable.empty()) return;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const std::string_view rule = rules[i]["rule"].AsString();
+      if (!rule.contains("oldSelf")) continue;
+      errors_.push_back(
+          Invalid(Child(validation::Index(rules_path, i), "rule"), ShownText(rule),
+                  "oldSelf cannot be used on the uncorrelatable portion of the schema within " +
+                      part.uncorrelatable));
+    }
+  }
+
+  std::vector<std::string> faulty_;
+  ErrorList errors_;
+};
+
+}  // namespace
+
+ErrorList RulesFaults(const Value& schema, std::string_view path, const ErrorList& known) {
+  AllRules rules(known);
+  rules.Check(schema, std::string(path), {.root = true});
+  return rules.Take();
+}
+
+}  // namespace drachma::apiserver
