@@ -65,14 +65,14 @@ std::string_view GroupVersionText(std::string_view api_version) {
 
 std::string NotRegistered(std::string_view kind, std::string_view api_version) {
   return fmt::format(
-      "no kind {} is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
-      validation::ShownText(kind), GroupVersionText(api_version));
+      "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+      validation::ShownText(kind), validation::ShownText(GroupVersionText(api_version)));
 }
 
 std::string CannotBeHandled(std::string_view kind, std::string_view api_version,
                             const ExpectedKind& expected, std::string_view why) {
-  return fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind,
-                     VersionOf(api_version), expected.kind, why);
+  return fmt::format("{} in version {} cannot be handled as a {}: {}", kind,
+                     validation::ShownText(VersionOf(api_version)), expected.kind, why);
 }
 
 // Upstream's internal package of a group: "resource" for resource.k8s.io, "core" for "".

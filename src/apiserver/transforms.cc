@@ -203,13 +203,13 @@ Result<json::Value> PatchedJson(const Writer& writer, const json::Value& version
                                 const ParsedBody& patch) {
   switch (writer.patch_type) {
     case client::PatchType::kJson: {
+      DRA_TRY(CheckOperations(writer, patch.object));
       if (patch.object.size() > kPatchOperationsMax) {
         return Fail(Code::kTooLarge,
                     fmt::format("Request entity too large: The allowed maximum operations in a "
                                 "JSON patch is {}, got {}",
                                 kPatchOperationsMax, patch.object.size()));
       }
-      DRA_TRY(CheckOperations(writer, patch.object));
       Result<json::Value> patched = json::JsonPatch(versioned, patch.object);
       if (!patched && patched.error().code == Code::kInvalid) {
         return std::unexpected(RejectedPatch());
@@ -254,6 +254,14 @@ Result<api::Decoded> DecodePatched(const Writer& writer, json::Value& patched) {
     return decoded;
   }
   if (!patched.IsObject()) patched = json::Value::Object();
+  for (const char* field : {"apiVersion", "kind"}) {
+    const json::Value& text = patched[field];
+    if (text.IsString() || text.IsNull()) continue;
+    return BadInput(
+        fmt::format("couldn't get version/kind; json parse error: json: cannot "
+                    "unmarshal {} into Go struct field .{} of type string",
+                    JsonKind(text), field));
+  }
   if (patched["kind"].AsString().empty()) patched.Set("kind", kind);
   if (patched["apiVersion"].AsString().empty()) patched.Set("apiVersion", writer.api_version);
   if (patched["kind"].AsString() != kind ||
@@ -277,6 +285,13 @@ Result<json::Value> Patched(const Writer& writer, const json::Value& versioned,
   Result<api::Decoded> decoded = DecodePatched(writer, read);
   std::string problem = decoded ? std::string() : decoded.error().message;
   if (decoded) {
+    if (decoded->strict_errors.size() > 1 &&
+        writer.patch_type != client::PatchType::kStrategicMerge) {
+      // They come in the order of the text that the patch makes.
+      DRA_ASSIGN(const json::Value ordered, InOrder(writer, versioned));
+      DRA_ASSIGN(json::Value text, json::Read(ShownPatch(writer, ordered, patch, patched)));
+      if (auto again = DecodePatched(writer, text)) decoded->strict_errors = again->strict_errors;
+    }
     strict.insert(strict.end(), decoded->strict_errors.begin(), decoded->strict_errors.end());
     if (!strict.empty() && writer.validation == FieldValidation::kStrict) {
       problem = api::StrictErrorText(strict);

@@ -211,6 +211,7 @@ ErrorList ValidateNodeUpdate(const Context&, const Value& node, const Value& old
     errors.push_back(Duplicate(Index("status.addresses", i), Shown(addresses[i])));
   }
   const Value& cidrs = old["spec"]["podCIDRs"];
+  Append(errors, ValidatePodCidrs(node["spec"]["podCIDRs"]));
   if (!cidrs.empty() && cidrs != node["spec"]["podCIDRs"]) {
     errors.push_back(Forbidden("spec.podCIDRs",
                                "node updates may not change podCIDR except from \"\" to valid"));

@@ -47,6 +47,17 @@ ErrorList UpdateWithSelector(const Context& context, const Value& object, const 
 
 constexpr std::string_view kVolumeClaim = "k8s.io/api/core/v1.PersistentVolumeClaim";
 
+// The claims of a set that is there cannot change, and are not looked at again.
+ErrorList CreateStatefulSet(const Context& context, const Value& object) {
+  ErrorList errors = Create<ValidateStatefulSetSpec, NameIsDnsLabel>(context, object);
+  const auto claims = object["spec"]["volumeClaimTemplates"].Items();
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const std::string path = Child(Index("spec.volumeClaimTemplates", i), "spec");
+    Append(errors, ValidateVolumeClaimSpec(claims[i]["spec"], path));
+  }
+  return errors;
+}
+
 ErrorList UpdateStatefulSet(const Context& context, const Value& object, const Value& old) {
   ErrorList errors = Update<ValidateStatefulSetSpec>(context, object, old);
   for (const std::string_view field :
@@ -297,7 +308,7 @@ constexpr Strategy kRows[] = {
     Main(kApps, "ReplicaSet", Create<ValidateReplicaSetSpec, NameIsDnsSubdomain>,
          UpdateWithSelector<ValidateReplicaSetSpec>),
     StatusOf(kApps, "ReplicaSet", UpdateStatusOf<ValidateReplicaSetStatus>),
-    Main(kApps, "StatefulSet", Create<ValidateStatefulSetSpec, NameIsDnsLabel>, UpdateStatefulSet),
+    Main(kApps, "StatefulSet", CreateStatefulSet, UpdateStatefulSet),
     StatusOf(kApps, "StatefulSet", UpdateStatusOf<ValidateStatefulSetStatus>),
     DaemonSet(),
     DaemonSetStatus(),

@@ -265,11 +265,6 @@ ErrorList ValidateStatefulSetSpec(const Value& spec) {
   }
   Append(errors, ValidateStatefulSetStrategy(spec["updateStrategy"]));
   Append(errors, ValidateClaimRetention(spec["persistentVolumeClaimRetentionPolicy"]));
-  const auto templates = spec["volumeClaimTemplates"].Items();
-  for (std::size_t i = 0; i < templates.size(); ++i) {
-    Append(errors, ValidateVolumeClaimSpec(templates[i]["spec"],
-                                           Child(Index("spec.volumeClaimTemplates", i), "spec")));
-  }
   Append(errors, NonNegativeFields(spec, kNumbers, "spec"));
   if (!spec["ordinals"].IsNull()) {
     Append(errors, ValidateNonNegative(spec["ordinals"]["start"].AsInt(), "spec.ordinals.start"));
@@ -290,7 +285,7 @@ ErrorList ValidateStatefulSetSpec(const Value& spec) {
     Value& pod = pod_template.Edit("spec");
     pod.Erase("subdomain");
     pod.Erase("hostname");
-    if (!templates.empty()) pod.Set("volumes", VolumesWithClaims(spec));
+    if (!spec["volumeClaimTemplates"].empty()) pod.Set("volumes", VolumesWithClaims(spec));
   }
   Append(errors, ValidateSelected(spec["selector"], pod_template, "spec.template"));
   Append(errors, ValidatePodTemplate(pod_template, "spec.template"));
