@@ -24,13 +24,37 @@ Status ActAs(const Core& core, ApiRequest& request) {
   return {};
 }
 
+// The way back to a client's executor. The server outlives its clients: once one has let go,
+// nothing is posted to it, for its executor may be gone.
+class ClientLink {
+ public:
+  explicit ClientLink(Executor& executor) : executor_(&executor) {}
+
+  // From any thread.
+  void Post(Task task) {
+    const std::lock_guard lock(mutex_);
+    if (executor_ != nullptr) executor_->Post(std::move(task));
+  }
+  // On the client's executor, the only one that changes it.
+  void LetGo() {
+    const std::lock_guard lock(mutex_);
+    executor_ = nullptr;
+  }
+  // On the client's executor.
+  [[nodiscard]] bool held() const { return executor_ != nullptr; }
+
+ private:
+  std::mutex mutex_;
+  Executor* executor_;
+};
+
 // A watch in process. The session lives on the server's executor, the handler is called on the
 // client's; between them stands a bounded queue.
 class LocalWatchState final : public WatchSink,
                               public std::enable_shared_from_this<LocalWatchState> {
  public:
   LocalWatchState(Core& core, Executor& client, client::WatchHandler& handler)
-      : core_(core), client_(client), handler_(&handler) {}
+      : core_(core), link_(client), handler_(&handler) {}
 
   // --- On the server's executor.
 
@@ -87,7 +111,10 @@ class LocalWatchState final : public WatchSink,
 
   // --- On the client's executor.
 
-  void Detach() { handler_ = nullptr; }
+  void Detach() {
+    handler_ = nullptr;
+    link_.LetGo();
+  }
 
   void Drain() {
     std::deque<client::WatchEvent> events;
@@ -136,11 +163,11 @@ class LocalWatchState final : public WatchSink,
       const std::lock_guard lock(mutex_);
       if (std::exchange(scheduled_, true)) return;
     }
-    client_.Post([self = shared_from_this()] { self->Drain(); });
+    link_.Post([self = shared_from_this()] { self->Drain(); });
   }
 
   Core& core_;
-  Executor& client_;
+  ClientLink link_;
   client::WatchHandler* handler_;  // null once the client has let go
 
   KindPtr kind_;
@@ -174,19 +201,19 @@ class LocalClient final : public client::Client {
       : core_(core),
         user_(std::move(user)),
         executor_(executor),
-        user_agent_(std::move(user_agent)) {}
-  ~LocalClient() override { *alive_ = false; }
+        user_agent_(std::move(user_agent)),
+        link_(std::make_shared<ClientLink>(executor)) {}
+  ~LocalClient() override { link_->LetGo(); }
 
   void Call(client::Request request, client::Callback done) override {
-    core_.executor().Post([&core = core_, api = Wrap(std::move(request)), &executor = executor_,
-                           alive = alive_, done = std::move(done)]() mutable {
-      auto answer = [&executor, alive = std::move(alive),
+    core_.executor().Post([&core = core_, api = Wrap(std::move(request)), link = link_,
+                           done = std::move(done)]() mutable {
+      auto answer = [link = std::move(link),
                      done = std::move(done)](Result<Answer> answer) mutable {
         Result<json::Value> object =
             answer ? ObjectOf(*answer) : std::unexpected(std::move(answer.error()));
-        executor.Post([alive = std::move(alive), done = std::move(done),
-                       object = std::move(object)]() mutable {
-          if (*alive) done(std::move(object));
+        link->Post([link, done = std::move(done), object = std::move(object)]() mutable {
+          if (link->held()) done(std::move(object));
         });
       };
       if (Status acting = ActAs(core, api); !acting) {
@@ -219,8 +246,7 @@ class LocalClient final : public client::Client {
   const User user_;
   Executor& executor_;
   const std::string user_agent_;
-  // Only read and written on the client's executor.
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<ClientLink> link_;
 };
 
 class LocalClientFactory final : public client::ClientFactory {

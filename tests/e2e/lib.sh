@@ -24,11 +24,13 @@ start_cluster() {
   done
 }
 
+# Whatever it was doing, it ends well.
 stop_cluster() {
   [ -n "$CLUSTER" ] || return 0
-  kill "$CLUSTER" 2>/dev/null || true
-  wait "$CLUSTER" 2>/dev/null || true
+  stopped=$CLUSTER
   CLUSTER=
+  kill "$stopped" 2>/dev/null || true
+  wait "$stopped" || fail "the cluster ended with $?"
 }
 
 # eventually SECONDS COMMAND…: until it succeeds.
