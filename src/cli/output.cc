@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,21 @@ std::string Table::ToText() const {
   return text;
 }
 
+namespace {
+
+// Names of files may hold bytes that end a C string or that a terminal obeys.
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
+    printable += control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return printable;
+}
+
+}  // namespace
+
 void Print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void PrintValue(const json::Value& value, OutputFormat format) {
@@ -50,7 +66,8 @@ void PrintValue(const json::Value& value, OutputFormat format) {
 }
 
 int PrintError(const Error& error, int code) {
-  std::fprintf(stderr, "error: %s\n", error.message.c_str());
+  const std::string text = "error: " + Printable(error.message) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
   return code;
 }
 
