@@ -30,7 +30,7 @@ def main():
             ('after everything', 'MB', lambda m: m['memory-end'][0] / 1e6)]
     for name, unit, value in rows:
         t, o = value(theirs), value(ours)
-        print(f'| {name} | {t:,.0f} {unit} | {o:,.0f} {unit} | {t / o:.1f} |')
+        print(f'| {name} | {t:,.0f} {unit} | {o:,.0f} {unit} | {t / max(o, 1e-9):.1f} |')
 
 
 main()
