@@ -30,7 +30,8 @@ def main():
             ('after everything', 'MB', lambda m: m['memory-end'][0] / 1e6)]
     for name, unit, value in rows:
         t, o = value(theirs), value(ours)
-        print(f'| {name} | {t:,.0f} {unit} | {o:,.0f} {unit} | {t / max(o, 1e-9):.1f} |')
+        times = f'{t / o:.1f}' if t > 0 and o > 0 else 'too small to tell'
+        print(f'| {name} | {t:,.0f} {unit} | {o:,.0f} {unit} | {times} |')
 
 
 main()

@@ -17,7 +17,7 @@ drachma=${DRACHMA:-$build/src/cli/drachma}
 work=$(mktemp -d "$build/apiserver-bench.XXXXXX")
 ours=
 stop() {
-  stop_upstream "$work/upstream"
+  stop_upstream "$work/upstream" || true # its processes may have ended
   [ -z "$ours" ] || kill "$ours" 2>/dev/null || true
 }
 trap 'stop; wait 2>/dev/null || true; rm -rf "$work"' EXIT
