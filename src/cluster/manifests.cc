@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include "api/kinds.h"
@@ -23,6 +25,20 @@ using json::Value;
 
 // A claim of a file that is allocated had this when it was allocated; files leave it out.
 constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
+
+// Who owns or names others by their uids is written before them; all other kinds come first.
+struct Rank {
+  std::string_view kind;
+  int rank = 0;
+};
+constexpr Rank kRanks[] = {
+    {"Namespace", -1}, {"PriorityClass", -1}, {"Node", -1}, {"ReplicaSet", 1}, {"Job", 1},
+    {"Pod", 2},        {"ResourceClaim", 3}};
+
+int RankOf(const Manifest& manifest) {
+  const auto found = std::ranges::find(kRanks, manifest.kind->kind, &Rank::kind);
+  return found == std::end(kRanks) ? 0 : found->rank;
+}
 
 constexpr std::array<std::string_view, 7> kWorkloads = {
     "Deployment", "ReplicaSet", "StatefulSet",          "DaemonSet",
@@ -73,6 +89,10 @@ Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
   }
   if (kind->namespaced() && client::NamespaceOf(object).empty()) {
     object.Edit("metadata").Set("namespace", "default");
+  }
+  // What `kubectl get -o yaml` says of the server that it came from.
+  for (const std::string_view field : {"resourceVersion", "managedFields"}) {
+    if (object["metadata"].Has(field)) object.Edit("metadata").Erase(field);
   }
   return Manifest{
       .file = file,
@@ -179,10 +199,25 @@ Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& file
 }
 
 bool IsGiven(const Manifest& manifest) {
+  if (!client::UidOf(manifest.object).empty()) return true;
   if (manifest.Is("", "Pod")) {
     return !manifest.object["spec"]["nodeName"].AsString().empty();
   }
   return std::ranges::find(kWorkloads, manifest.kind->kind) == kWorkloads.end();
+}
+
+void DropAbsentOwners(std::vector<Manifest>& manifests) {
+  std::set<std::string, std::less<>> present;
+  for (const Manifest& manifest : manifests) present.emplace(client::UidOf(manifest.object));
+  for (Manifest& manifest : manifests) {
+    const Value& owners = manifest.object.At({"metadata", "ownerReferences"});
+    if (owners.empty()) continue;
+    Value kept = Value::Array();
+    for (const Value& owner : owners.Items()) {
+      if (present.contains(owner["uid"].AsString())) kept.Append(owner);
+    }
+    manifest.object.Edit("metadata").Set("ownerReferences", std::move(kept));
+  }
 }
 
 struct ManifestWriter::Run {
@@ -318,13 +353,7 @@ void ManifestWriter::WriteStatus(const Manifest& manifest, std::string outcome, 
 }
 
 void ManifestWriter::Write(std::vector<Manifest> manifests, std::function<void(Status)> done) {
-  // Pods first: claims of files are reserved for the uids that files give them.
-  std::ranges::stable_partition(manifests, [](const Manifest& manifest) {
-    return manifest.Is("", "Namespace") || manifest.Is("scheduling.k8s.io", "PriorityClass");
-  });
-  std::stable_partition(manifests.begin(), manifests.end(), [](const Manifest& manifest) {
-    return !manifest.Is("resource.k8s.io", "ResourceClaim");
-  });
+  std::ranges::stable_sort(manifests, {}, RankOf);
   auto run = std::make_shared<Run>(Run{.manifests = std::move(manifests), .done = std::move(done)});
   Next(run);
 }

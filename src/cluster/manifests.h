@@ -46,12 +46,17 @@ struct Manifest {
                                                            const std::string& file);
 
 // Whether a manifest is part of the world as it is, rather than work for the control plane to
-// begin: everything but workloads and pods that are not bound to a node.
+// begin: everything but workloads and pods that are not bound to a node. What has a uid comes from
+// a cluster and is always part of it.
 [[nodiscard]] bool IsGiven(const Manifest& manifest);
 
-// Writes manifests to an API server one after the other: makes what is missing, merges into what is
-// there, and writes what files say of status, too. uids of the files are replaced by those that the
-// server gave, wherever they stand. Belongs to the client's executor.
+// Forgets owners that are not among `manifests` themselves: objects of a cluster that was dumped in
+// part would be collected as garbage.
+void DropAbsentOwners(std::vector<Manifest>& manifests);
+
+// Writes manifests to an API server one after the other, owners first: makes what is missing,
+// merges into what is there, and writes what files say of status, too. uids of the files are
+// replaced by those that the server gave, wherever they stand. Belongs to the client's executor.
 class ManifestWriter {
  public:
   // Called once for each manifest: "created", "configured" or "unchanged", or its error.
@@ -60,7 +65,7 @@ class ManifestWriter {
   // `client` must outlive the writer.
   ManifestWriter(client::Client& client, Report report);
 
-  // Writes `manifests` in order; `done` gets the first error. One call at a time.
+  // Writes `manifests`; `done` gets the first error. One call at a time.
   void Write(std::vector<Manifest> manifests, std::function<void(Status)> done);
   // Sends all creations at once, in order, without waiting for answers: what is new arrives
   // together.

@@ -39,7 +39,9 @@ bool HoldsNode(const std::vector<Manifest>& manifests) {
 // The whole cluster on one executor.
 class PlanRun {
  public:
-  explicit PlanRun(PlanOptions options) : options_(std::move(options)), executor_(options_.start) {}
+  explicit PlanRun(PlanOptions options) : options_(std::move(options)), executor_(options_.start) {
+    DropAbsentOwners(options_.manifests);
+  }
 
   Result<PlanOutcome> Run() {
     DRA_TRY(Assemble());
@@ -124,10 +126,23 @@ class PlanRun {
     return manifests;
   }
 
+  // A claim that is not allocated yet: given, but only when quotas count already.
+  static bool IsDemand(const Manifest& manifest) {
+    return manifest.Is("resource.k8s.io", "ResourceClaim") &&
+           client::UidOf(manifest.object).empty() &&
+           manifest.object.At({"status", "allocation"}).IsNull();
+  }
+
+  static std::vector<Manifest> Select(const std::vector<Manifest>& manifests,
+                                      const std::function<bool(const Manifest&)>& wanted) {
+    std::vector<Manifest> selected;
+    std::ranges::copy_if(manifests, std::back_inserter(selected), wanted);
+    return selected;
+  }
+
   Status WriteGiven(const std::vector<Manifest>& manifests) {
-    std::vector<Manifest> given;
-    std::ranges::copy_if(manifests, std::back_inserter(given), IsGiven);
-    return WriteAll(WithKubelets(std::move(given)));
+    return WriteAll(WithKubelets(
+        Select(manifests, [](const Manifest& m) { return IsGiven(m) && !IsDemand(m); })));
   }
 
   Status WriteAll(std::vector<Manifest> manifests) {
@@ -137,11 +152,10 @@ class PlanRun {
   }
 
   Status WriteWork(const std::vector<Manifest>& manifests) {
-    std::vector<Manifest> work;
-    std::ranges::copy_if(manifests, std::back_inserter(work),
-                         [](const Manifest& manifest) { return !IsGiven(manifest); });
+    DRA_TRY(WriteAll(Select(manifests, IsDemand)));
     return Await([&](std::function<void(Status)> done) {
-      writer_->WriteTogether(std::move(work), std::move(done));
+      writer_->WriteTogether(Select(manifests, [](const Manifest& m) { return !IsGiven(m); }),
+                             std::move(done));
     });
   }
 
@@ -289,7 +303,7 @@ class PlanRun {
     return plan;
   }
 
-  const PlanOptions options_;
+  PlanOptions options_;
   VirtualExecutor executor_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<client::ClientFactory> factory_;
