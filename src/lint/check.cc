@@ -48,6 +48,29 @@ Mark PlaceInScalar(const YamlDocument::Place& place, std::string_view text, std:
   return mark;
 }
 
+// The text of a plain scalar; empty for what is quoted or stands in several lines.
+std::string_view PlainText(const YamlDocument::Place& place, std::string_view text) {
+  if (place.value_end.line != place.value.line || place.value_end.column <= place.value.column) {
+    return {};
+  }
+  std::size_t line_start = 0;
+  for (int line = 1; line < place.value.line; ++line) line_start = text.find('\n', line_start) + 1;
+  const std::string_view plain =
+      text.substr(line_start + static_cast<std::size_t>(place.value.column) - 1,
+                  static_cast<std::size_t>(place.value_end.column - place.value.column));
+  return plain.find_first_of("\"'&*!|>") == 0 ? std::string_view() : plain;
+}
+
+// Somebody who wrote `n` or 1.10 where a string belongs meant that, not "false" or "1.1".
+void MeanWhatIsWritten(const YamlDocument& document, std::string_view text, Finding& finding) {
+  if (finding.rule != "wrong-scalar" || !finding.changes.front().value.IsString()) return;
+  const YamlDocument::Place& place = document.PlaceOf(finding.path);
+  const std::string_view plain = place.path == finding.path ? PlainText(place, text) : "";
+  if (plain.empty()) return;
+  finding.changes.front().value = plain;
+  finding.fix = json::Write(finding.changes.front().value);
+}
+
 Mark PlaceOf(const YamlDocument& document, std::string_view text, const Found& found) {
   const YamlDocument::Place& place = document.PlaceOf(found.finding.path);
   if (found.offset_in_scalar && place.path == found.finding.path) {
@@ -112,6 +135,7 @@ std::vector<Finding> FindAll(std::string_view name, std::string_view text,
     for (const ListedObject& object : ObjectsOf(document)) {
       for (Found& one : FaultsOf(object.document, context)) {
         if (!object.path.empty()) MoveTo(object.path, one.finding);
+        MeanWhatIsWritten(document, text, one.finding);
         const Mark mark = PlaceOf(document, text, one);
         one.finding.file = name;
         one.finding.line = mark.line;
@@ -165,7 +189,10 @@ std::string Mend(std::string_view name, std::string text, const RuleContext& con
   for (int round = 0; round < kFixRoundsMax; ++round) {
     const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
     if (!documents) return text;
-    const std::vector<Finding> findings = FindAll(name, text, *documents, context);
+    std::vector<Finding> findings = FindAll(name, text, *documents, context);
+    // Scalars first: other rules compare them.
+    std::ranges::stable_partition(
+        findings, [](const Finding& finding) { return finding.rule == "wrong-scalar"; });
     const auto fixable = std::ranges::find_if(findings, [&](const Finding& finding) {
       return !finding.changes.empty() && wanted(finding) && tries[KeyOf(finding)] < kTriesMax;
     });
