@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace drachma::store {
@@ -39,6 +41,18 @@ std::string HolderOf(int file) {
   return pid.empty() ? "?" : pid;
 }
 
+// A process that was killed holds its lock until its memory has been taken down.
+constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kRetry = std::chrono::milliseconds(10);
+
+bool Lock(int file) {
+  for (auto waited = std::chrono::milliseconds(0);; waited += kRetry) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || waited >= kPatience) return false;
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
 }  // namespace
 
 Result<FolderLock> FolderLock::Take(const std::string& folder) {
@@ -52,7 +66,7 @@ Result<FolderLock> FolderLock::Take(const std::string& folder) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return FolderError(folder, errno);
   FolderLock lock(file);
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+  if (!Lock(file)) {
     if (errno != EWOULDBLOCK) return FolderError(folder, errno);
     return Fail(Code::kConflict, "the data folder " + folder + " is in use by process " +
                                      HolderOf(file) + "; stop it or choose another folder");
