@@ -18,10 +18,12 @@ shows quickstart.yaml default 3 0
 shows extended-resource.yaml default 1 0
 shows shared-claim.yaml default 2 0
 shows mig.yaml mig-h100 4 0
-shows preemption.yaml dgx-h100 25 8
+shows preemption.yaml dgx-h100 32 0
+shows preemption-urgent.yaml dgx-h100 1 0
 shows quota.yaml default 1 0
-"$DRACHMA" plan -f "$EXAMPLES/preemption.yaml" --fleet dgx-h100 | grep -q '^default *urgent *Scheduled' ||
-  fail "the urgent pod waits"
+"$DRACHMA" plan -f "$EXAMPLES/preemption.yaml" --what-if "$EXAMPLES/preemption-urgent.yaml" --fleet dgx-h100 -o json >"$WORK/preempted" || true
+equals 8 jq '[.whatIf.pods[] | select(.phase == "Evicted")] | length' "$WORK/preempted" || fail "not 8 pods are evicted"
+equals '"Scheduled"' jq '.whatIf.pods[] | select(.name == "urgent").phase' "$WORK/preempted" || fail "the urgent pod waits"
 for file in "$EXAMPLES"/*.yaml; do
   case $(basename "$file") in
   from-a-blog.yaml | gang.yaml) continue ;; # the latter needs feature gates: gang.sh
