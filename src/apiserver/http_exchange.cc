@@ -70,13 +70,13 @@ void Exchange::Answer(HttpResponse response, const std::vector<std::string>& mor
   }
   const double seconds = std::chrono::duration<double>(RealClock().Monotonic() - started_).count();
   if (labels.verb.empty()) labels.verb = request_.method;
-  metrics_.Count(labels, response.status, seconds);
+  metrics_->Count(labels, response.status, seconds);
   std::exchange(responder_, nullptr)->Respond(std::move(response));
 }
 
 void Exchange::Terminate(HttpResponse response) {
   if (responder_ == nullptr) return;
-  metrics_.CountTermination(labels, response.status);
+  metrics_->CountTermination(labels, response.status);
   Answer(std::move(response));
 }
 
@@ -92,8 +92,8 @@ void Exchange::Record(std::string_view stage, HttpResponse& response) const {
 
 std::atomic<int>* Exchange::InFlight() {
   if (room_ == Room::kNo) return nullptr;
-  if (IsMutating(request_.method)) return &metrics_.writes_in_flight;
-  return IsWatch(request_) ? nullptr : &metrics_.reads_in_flight;
+  if (IsMutating(request_.method)) return &metrics_->writes_in_flight;
+  return IsWatch(request_) ? nullptr : &metrics_->reads_in_flight;
 }
 
 }  // namespace drachma::apiserver

@@ -38,10 +38,10 @@ class Exchange {
   enum class Room : std::uint8_t { kYes, kNo };
 
   Exchange(net::HttpRequest request, std::shared_ptr<net::HttpResponder> responder,
-           HttpMetrics& metrics, Duration started, Room room)
+           std::shared_ptr<HttpMetrics> metrics, Duration started, Room room)
       : request_(std::move(request)),
         responder_(std::move(responder)),
-        metrics_(metrics),
+        metrics_(std::move(metrics)),
         started_(started),
         room_(room),
         in_flight_(InFlight()) {
@@ -81,7 +81,7 @@ class Exchange {
 
   net::HttpRequest request_;
   std::shared_ptr<net::HttpResponder> responder_;
-  HttpMetrics& metrics_;
+  const std::shared_ptr<HttpMetrics> metrics_;
   const Duration started_;
   const Room room_;
   std::atomic<int>* const in_flight_;

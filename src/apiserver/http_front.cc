@@ -105,7 +105,7 @@ class Front final : public HttpFront {
   }
   void SetReady(bool ready) override { ready_ = ready; }
   void AddMetrics(std::function<std::string()> source) override {
-    metrics_.AddSource(std::move(source));
+    metrics_->AddSource(std::move(source));
   }
   void Shutdown(Duration grace) override {
     ready_ = false;
@@ -137,7 +137,7 @@ class Front final : public HttpFront {
     const Limits& limits = options_.limits;
     const bool mutating = IsMutating(request.method);
     const int most = mutating ? limits.mutating_in_flight_max : limits.requests_in_flight_max;
-    const int now = mutating ? metrics_.writes_in_flight : metrics_.reads_in_flight;
+    const int now = mutating ? metrics_->writes_in_flight : metrics_->reads_in_flight;
     if (most == 0 || now < most) return Exchange::Room::kYes;
     return !mutating && IsWatch(request) ? Exchange::Room::kYes : Exchange::Room::kNo;
   }
@@ -202,7 +202,7 @@ class Front final : public HttpFront {
     }
     if (path == "/metrics") {
       HttpResponse response = TextResponse(
-          200, metrics_.Text(core_.store().Stats(), server_->Stats(), ResourceCounts()));
+          200, metrics_->Text(core_.store().Stats(), server_->Stats(), ResourceCounts()));
       response.headers.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
       return exchange->Answer(std::move(response));
     }
@@ -387,10 +387,10 @@ class Front final : public HttpFront {
     }
     auto watch =
         std::make_shared<HttpWatch>(core_, texts_, kind, request.resource().version, rendering,
-                                    exchange->responder(), metrics_.BeginWatch(exchange->labels));
+                                    exchange->responder(), metrics_->BeginWatch(exchange->labels));
     const Status started = watch->Start(request.call, timeout);
     if (!started) return exchange->Answer(started.error());
-    metrics_.Count(exchange->labels, 200, 0);
+    metrics_->Count(exchange->labels, 200, 0);
     HttpResponse head;
     exchange->Record("ResponseStarted", head);
     (void)exchange->TakeResponder();
@@ -400,7 +400,8 @@ class Front final : public HttpFront {
   const Options options_;
   Discovery discovery_;
   EventTexts texts_;
-  HttpMetrics metrics_;
+  // Requests under way may outlive the front.
+  const std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
   RequestTimeouts timeouts_;
   std::atomic<bool> ready_ = true;
   // Only read and written on the core's executor, or after it has stopped.
