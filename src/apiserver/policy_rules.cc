@@ -12,6 +12,7 @@
 
 #include "apiserver/policy_expression.h"
 #include "apiserver/policy_params.h"
+#include "apiserver/webhook_rules.h"
 #include "validation/admission_rules.h"
 #include "validation/names.h"
 #include "validation/object_meta.h"
@@ -52,6 +53,11 @@ bool IsCelIdentifier(std::string_view name) {
          std::ranges::all_of(name, word) && std::ranges::find(kReserved, name) == kReserved.end();
 }
 
+ErrorList FaultOf(const PolicyExpression& expression, const std::string& path) {
+  if (expression.fault.empty()) return {};
+  return {Invalid(path, ShownText(expression.text), expression.fault)};
+}
+
 // The faults of one policy; expressions are compiled in the order of the spec.
 class SpecChecker {
  public:
@@ -65,7 +71,10 @@ class SpecChecker {
     CheckMatching();
     const bool same_conditions = !old.IsNull() && old["spec"]["paramKind"] == spec_["paramKind"] &&
                                  old["spec"]["matchConditions"] == spec_["matchConditions"];
-    if (!same_conditions) CheckConditions();
+    if (!same_conditions) {
+      Append(errors_, MatchConditionFaults(spec_["matchConditions"], spec_["paramKind"].IsObject(),
+                                           "spec.matchConditions"));
+    }
     CheckVariables();
     if (spec_["validations"].empty() && spec_["auditAnnotations"].empty()) {
       for (const char* field : {"spec.validations", "spec.auditAnnotations"}) {
@@ -102,40 +111,7 @@ class SpecChecker {
   }
 
   void Report(const PolicyExpression& expression, const std::string& path) {
-    if (expression.fault.empty()) return;
-    errors_.push_back(Invalid(path, ShownText(expression.text), expression.fault));
-  }
-
-  // Match conditions see no variables.
-  void CheckConditions() {
-    const Value& conditions = spec_["matchConditions"];
-    if (conditions.empty()) return;
-    PolicyCompiler compiler({.params = spec_["paramKind"].IsObject(), .variables = false});
-    if (conditions.size() > kConditionsMax) {
-      errors_.push_back(
-          validation::TooMany("spec.matchConditions", conditions.size(), kConditionsMax));
-    }
-    std::set<std::string_view> names;
-    for (std::size_t i = 0; i < conditions.size(); ++i) {
-      const Value& condition = conditions.Items()[i];
-      const std::string at = Index("spec.matchConditions", i);
-      const std::string_view text = Trimmed(condition["expression"].AsString());
-      if (text.empty()) {
-        errors_.push_back(Required(Child(at, "expression")));
-      } else {
-        Report(compiler.Compile(text, Returns::kBool, MayAsk::kYes), Child(at, "expression"));
-      }
-      const std::string_view name = condition["name"].AsString();
-      if (name.empty()) {
-        errors_.push_back(Required(Child(at, "name")));
-        continue;
-      }
-      Append(errors_,
-             validation::InvalidEach(Child(at, "name"), name, validation::IsLabelKey(name)));
-      if (!names.insert(name).second) {
-        errors_.push_back(validation::Duplicate(Child(at, "name"), ShownText(name)));
-      }
-    }
+    Append(errors_, FaultOf(expression, path));
   }
 
   void CheckVariables() {
@@ -287,6 +263,37 @@ ParamResource ResourceOf(const KindTable& kinds, const Value& param_kind) {
 
 }  // namespace
 
+ErrorList MatchConditionFaults(const Value& conditions, bool params, const std::string& path) {
+  ErrorList errors;
+  if (conditions.empty()) return errors;
+  PolicyCompiler compiler({.params = params, .variables = false});
+  if (conditions.size() > kConditionsMax) {
+    errors.push_back(validation::TooMany(path, conditions.size(), kConditionsMax));
+  }
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const Value& condition = conditions.Items()[i];
+    const std::string at = Index(path, i);
+    const std::string_view text = Trimmed(condition["expression"].AsString());
+    if (text.empty()) {
+      errors.push_back(Required(Child(at, "expression")));
+    } else {
+      Append(errors, FaultOf(compiler.Compile(text, Returns::kBool, MayAsk::kYes),
+                             Child(at, "expression")));
+    }
+    const std::string_view name = condition["name"].AsString();
+    if (name.empty()) {
+      errors.push_back(Required(Child(at, "name")));
+      continue;
+    }
+    Append(errors, validation::InvalidEach(Child(at, "name"), name, validation::IsLabelKey(name)));
+    if (!names.insert(name).second) {
+      errors.push_back(validation::Duplicate(Child(at, "name"), ShownText(name)));
+    }
+  }
+  return errors;
+}
+
 ErrorList ValidatingPolicyFaults(const Value& policy, const Value& old) {
   return SpecChecker(policy).Run(old);
 }
@@ -366,6 +373,9 @@ Status PolicyRules::Validate(AdmissionRequest& request, const ObjectReader& obje
     if (errors.empty()) errors = ParamKindFaults(request);
   } else if (request.resource == "validatingadmissionpolicybindings") {
     errors = ParamRefFaults(request, objects);
+  } else if (request.kind == "ValidatingWebhookConfiguration" ||
+             request.kind == "MutatingWebhookConfiguration") {
+    errors = WebhookFaults(request.object, request.old_object);
   }
   if (errors.empty()) return {};
   return std::unexpected(validation::InvalidObject(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "apiserver/admission.h"
@@ -15,8 +16,13 @@ namespace drachma::apiserver {
 [[nodiscard]] validation::ErrorList ValidatingPolicyFaults(const json::Value& policy,
                                                            const json::Value& old);
 
-// Refuses policies with faults, and policies and bindings whose writer may not read the parameters
-// that they name.
+// What is wrong with the matchConditions of a policy or a webhook, which see no variables;
+// `params`: whether they see parameters. Pure; any thread.
+[[nodiscard]] validation::ErrorList MatchConditionFaults(const json::Value& conditions, bool params,
+                                                         const std::string& path);
+
+// Refuses policies and webhook configurations with faults, and policies and bindings whose writer
+// may not read the parameters that they name.
 class PolicyRules final : public AdmissionPlugin {
  public:
   // `core` must outlive this.

@@ -96,23 +96,6 @@ void CheckOperations(const Value& operations, const std::string& path, ErrorList
   }
 }
 
-void CheckRule(const Value& rule, const std::string& path, ErrorList& errors) {
-  static constexpr std::array<std::string_view, 3> kScopes = {"*", "Cluster", "Namespaced"};
-  CheckOperations(rule["operations"], Child(path, "operations"), errors);
-  const Value& groups = rule["apiGroups"];
-  if (groups.empty()) errors.push_back(Required(Child(path, "apiGroups")));
-  CheckWildcard(groups, Child(path, "apiGroups"), "API groups", errors);
-  const Value& versions = rule["apiVersions"];
-  const std::string versions_path = Child(path, "apiVersions");
-  if (versions.empty()) errors.push_back(Required(versions_path));
-  CheckWildcard(versions, versions_path, "API versions", errors);
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (versions.Items()[i].AsString().empty()) errors.push_back(Required(Index(versions_path, i)));
-  }
-  CheckResources(rule["resources"], Child(path, "resources"), errors);
-  if (!rule["scope"].IsNull()) CheckEnum(rule["scope"], kScopes, Child(path, "scope"), errors);
-}
-
 void CheckNamedRules(const Value& rules, const std::string& path, ErrorList& errors) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Value& rule = rules.Items()[i];
@@ -124,7 +107,7 @@ void CheckNamedRules(const Value& rules, const std::string& path, ErrorList& err
       Append(errors, InvalidEach(name_path, name, IsPathSegmentName(name)));
       if (!seen.insert(name).second) errors.push_back(Duplicate(name_path, ShownText(name)));
     }
-    CheckRule(rule, at, errors);
+    Append(errors, ValidateOperationRule(rule, at));
   }
 }
 
@@ -213,6 +196,25 @@ void CheckActions(const Value& actions, const std::string& path, ErrorList& erro
 }
 
 }  // namespace
+
+ErrorList ValidateOperationRule(const Value& rule, const std::string& path) {
+  ErrorList errors;
+  static constexpr std::array<std::string_view, 3> kScopes = {"*", "Cluster", "Namespaced"};
+  CheckOperations(rule["operations"], Child(path, "operations"), errors);
+  const Value& groups = rule["apiGroups"];
+  if (groups.empty()) errors.push_back(Required(Child(path, "apiGroups")));
+  CheckWildcard(groups, Child(path, "apiGroups"), "API groups", errors);
+  const Value& versions = rule["apiVersions"];
+  const std::string versions_path = Child(path, "apiVersions");
+  if (versions.empty()) errors.push_back(Required(versions_path));
+  CheckWildcard(versions, versions_path, "API versions", errors);
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (versions.Items()[i].AsString().empty()) errors.push_back(Required(Index(versions_path, i)));
+  }
+  CheckResources(rule["resources"], Child(path, "resources"), errors);
+  if (!rule["scope"].IsNull()) CheckEnum(rule["scope"], kScopes, Child(path, "scope"), errors);
+  return errors;
+}
 
 ErrorList ValidateMatchResources(const Value& resources, const std::string& path) {
   static constexpr std::array<std::string_view, 2> kPolicies = {"Equivalent", "Exact"};

@@ -10,6 +10,8 @@ namespace drachma::validation {
 // Rules of admissionregistration.k8s.io that need no CEL (pkg/apis/admissionregistration's
 // validation). Objects have their defaults.
 
+// One of the rules (RuleWithOperations) of a policy or a webhook.
+[[nodiscard]] ErrorList ValidateOperationRule(const json::Value& rule, const std::string& path);
 // MatchResources of a policy or of a binding; null is fine.
 [[nodiscard]] ErrorList ValidateMatchResources(const json::Value& resources,
                                                const std::string& path);

@@ -23,6 +23,7 @@ replay limits
 replay podsecurity
 replay ratcheting
 replay formats
+replay webhooks
 replay owners --enable-admission-plugins=OwnerReferencesPermissionEnforcement
 [ ! -e "$WORK/failed" ] || fail "answers differ"
 echo "admission: fine"

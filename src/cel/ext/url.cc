@@ -283,6 +283,10 @@ std::expected<Url, std::string> Url::ParseRequest(std::string_view text) {
 
 std::expected<Url, std::string> Url::Parse(std::string_view text) {
   if (auto request = ParseRequest(text); !request) return request;
+  return ParseReference(text);
+}
+
+std::expected<Url, std::string> Url::ParseReference(std::string_view text) {
   const Cut parts = CutAt(text, '#');
   auto url = ParseParts(parts.before, Via::kReference);
   if (!url) return std::unexpected(Named(parts.before, url.error()));

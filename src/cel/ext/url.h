@@ -28,6 +28,8 @@ struct Url {
   // url.ParseRequestURI and then url.Parse.
   // ERRORS: Go's texts: parse "x": invalid URI for request.
   [[nodiscard]] static std::expected<Url, std::string> Parse(std::string_view text);
+  // Only url.Parse.
+  [[nodiscard]] static std::expected<Url, std::string> ParseReference(std::string_view text);
   // Only url.ParseRequestURI.
   [[nodiscard]] static std::expected<Url, std::string> ParseRequest(std::string_view text);
 
