@@ -20,24 +20,19 @@ ThreadExecutor::~ThreadExecutor() {
   thread_.join();
 }
 
+// Who sees the task run may destroy the executor, so the thread is told under the lock.
 void ThreadExecutor::Post(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(task));
-    if (queue_.size() > 1) return;  // the thread has been told already
-  }
-  wake_.notify_one();
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(task));
+  if (queue_.size() == 1) wake_.notify_one();  // otherwise it has been told already
 }
 
 TimerId ThreadExecutor::PostAfter(Duration delay, Task task) {
-  TimerId id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    id = next_timer_++;
-    const Duration due = clock().Monotonic() + std::max(delay, Duration(0));
-    timers_.emplace(std::pair(due, id), std::move(task));
-    due_.emplace(id, due);
-  }
+  const std::lock_guard lock(mutex_);
+  const TimerId id = next_timer_++;
+  const Duration due = clock().Monotonic() + std::max(delay, Duration(0));
+  timers_.emplace(std::pair(due, id), std::move(task));
+  due_.emplace(id, due);
   wake_.notify_one();
   return id;
 }
