@@ -320,18 +320,20 @@ void SchemaValidator::CheckCombinations(const Value& value, const Value& schema,
     errors_.push_back(validation::Invalid("<nil>", "\"\"", fmt::format("\"{}\" {}", path, detail)));
   };
   const auto first = [&](const Value& alternatives) {
-    if (!alternatives.empty()) Check(value, alternatives.Items().front(), path, depth + 1);
+    Check(value, alternatives.Items().front(), path, depth + 1);
   };
   for (const Value& each : schema["allOf"].Items()) Check(value, each, path, depth + 1);
-  if (const Value* any = schema.Find("anyOf"); any != nullptr && fitting(*any) == 0) {
+  // What is no list, or an empty one, asks for nothing.
+  const Value& any = schema["anyOf"];
+  if (!any.Items().empty() && fitting(any) == 0) {
     bad("must validate at least one schema (anyOf)");
-    first(*any);
+    first(any);
   }
-  if (const Value* one = schema.Find("oneOf")) {
-    const auto count = fitting(*one);
+  if (const Value& one = schema["oneOf"]; !one.Items().empty()) {
+    const auto count = fitting(one);
     if (count == 0) {
       bad("must validate one and only one schema (oneOf). Found none valid");
-      first(*one);
+      first(one);
     }
     if (count > 1) {
       bad(fmt::format("must validate one and only one schema (oneOf). Found {} valid alternatives",

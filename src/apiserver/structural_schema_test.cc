@@ -131,6 +131,8 @@ TEST(StructuralSchema, CombinationsCount) {
   EXPECT_EQ(Faults(schema, R"({"a":1,"b":1})").size(), 1U);
   // What the first alternative lacks is told, too.
   EXPECT_EQ(Faults(schema, "{}").size(), 2U);
+  EXPECT_TRUE(Faults(R"({"anyOf":[],"oneOf":[]})", "{}").empty());
+  EXPECT_TRUE(Faults(R"({"anyOf":{"type":"string"},"oneOf":{"type":"string"}})", "{}").empty());
   EXPECT_TRUE(Faults(R"({"x-kubernetes-int-or-string":true})", "\"50%\"").empty());
   EXPECT_EQ(Faults(R"({"x-kubernetes-int-or-string":true})", "true").size(), 1U);
 }
