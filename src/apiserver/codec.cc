@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "api/types.h"
+#include "apiserver/go_print.h"
 #include "json/depth.h"
 #include "json/yaml.h"
 #include "validation/field_error.h"
@@ -83,22 +84,6 @@ std::string_view InternalPackage(std::string_view api_version) {
   return group.substr(0, group.find('.'));
 }
 
-const char* GoTypeName(const json::Value& value) {
-  switch (value.kind()) {
-    case json::Kind::kBool:
-      return "bool";
-    case json::Kind::kInt:
-    case json::Kind::kDouble:
-      return "number";
-    case json::Kind::kString:
-      return "string";
-    case json::Kind::kArray:
-      return "array";
-    default:
-      return "object";
-  }
-}
-
 // What Go's decoder says of a body whose apiVersion or kind is no string.
 std::string TypeMetaProblem(const json::Value& body) {
   constexpr std::string_view kStruct =
@@ -106,14 +91,14 @@ std::string TypeMetaProblem(const json::Value& body) {
       "\"json:\\\"kind,omitempty\\\"\" }";
   if (body.IsNull()) return {};
   if (!body.IsObject()) {
-    return fmt::format("json: cannot unmarshal {} into Go value of type {}", GoTypeName(body),
+    return fmt::format("json: cannot unmarshal {} into Go value of type {}", JsonKind(body),
                        kStruct);
   }
   for (const char* field : {"apiVersion", "kind"}) {
     const json::Value& value = body[field];
     if (!value.IsString() && !value.IsNull()) {
       return fmt::format("json: cannot unmarshal {} into Go struct field .{} of type string",
-                         GoTypeName(value), field);
+                         JsonKind(value), field);
     }
   }
   return {};
@@ -382,7 +367,7 @@ Result<ParsedBody> ParseApplyPatch(std::string_view body) {
     return BadInput(fmt::format(
         "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot "
         "unmarshal {} into Go value of type map[string]interface {{}}",
-        GoTypeName(*value)));
+        JsonKind(*value)));
   }
   parsed.object = value->IsNull() ? json::Value::Object() : std::move(*value);
   return parsed;
@@ -408,14 +393,14 @@ Result<ParsedBody> ParsePatch(ApiRequest& request) {
         return BadInput(
             fmt::format("error decoding patch: json: cannot unmarshal {} into Go "
                         "value of type map[string]interface {{}}",
-                        GoTypeName(parsed.object)));
+                        JsonKind(parsed.object)));
       }
       return parsed;
     case client::PatchType::kStrategicMerge:
       if (!parsed.object.IsObject() && !parsed.object.IsNull()) {
         return BadInput(
             fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                        GoTypeName(parsed.object)));
+                        JsonKind(parsed.object)));
       }
       return parsed;
     default:

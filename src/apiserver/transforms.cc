@@ -155,22 +155,6 @@ std::vector<std::string> PatchStrictErrors(const Writer& writer, const ParsedBod
   return errors;
 }
 
-const char* JsonKind(const json::Value& value) {
-  switch (value.kind()) {
-    case json::Kind::kBool:
-      return "bool";
-    case json::Kind::kInt:
-    case json::Kind::kDouble:
-      return "number";
-    case json::Kind::kString:
-      return "string";
-    case json::Kind::kArray:
-      return "array";
-    default:
-      return "object";
-  }
-}
-
 // JSON patches are read as operations before they are applied, strictly unless nobody wants to know
 // of unknown fields.
 Status CheckOperations(const Writer& writer, const json::Value& operations) {
