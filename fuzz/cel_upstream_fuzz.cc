@@ -88,7 +88,7 @@ bool Comparable(std::string_view upstream, std::string_view expression) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kBytesMax = 400;  // so that nothing takes upstream long
-  constexpr int kTries = 20;              // Go visits maps in another order each time
+  constexpr int kTries = 1000;            // Go visits maps in another order each time
   static const char* const kCommand = std::getenv("CEL_UPSTREAM");
   if (kCommand == nullptr || size > kBytesMax) return 0;
   static Upstream* const kUpstream = new Upstream(kCommand);
