@@ -25,6 +25,9 @@ std::string One(int count, const std::string& more = {}) {
 
 constexpr const char* kSameGroup = R"(,"constraints":[{"matchAttribute":"gpu.example.com/group"}])";
 
+constexpr const char* kModel =
+    R"(,"selectors":[{"cel":{"expression":"device.attributes['gpu.example.com'].model == 'H100'"}}])";
+
 TEST(Allocate, TakesTheFirstDevices) {
   EXPECT_EQ(Text(OneNode(Gpus(4)).Run(One(2))), "gpu-0 gpu-1");
 }
@@ -55,9 +58,7 @@ TEST(Allocate, PoolsThatAreNotCompleteAreNotUsed) {
 TEST(Allocate, ASelectorThatFailsStopsTheAttemptOrIsSkipped) {
   const std::string devices =
       R"("devices":[{"name":"a"},{"name":"b","attributes":{"model":{"string":"H100"}}}])";
-  const std::string wanted =
-      R"({"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount","count":1,)"
-      R"("selectors":[{"cel":{"expression":"device.attributes['gpu.example.com'].model == 'H100'"}}]}}]})";
+  const std::string wanted = "{\"requests\":[" + Request("r", 1, kModel) + "]}";
   EXPECT_TRUE(
       Text(OneNode(devices).Run(wanted)).starts_with("failure: claim ns/claim: selector #0"));
   const Outcome lenient = OneNode(devices, {.selector_errors = SelectorErrors::kSkip}).Run(wanted);
@@ -65,6 +66,23 @@ TEST(Allocate, ASelectorThatFailsStopsTheAttemptOrIsSkipped) {
   ASSERT_EQ(lenient.faults.size(), 1U);
   EXPECT_EQ(lenient.faults[0].device.device, "a");
   EXPECT_EQ(lenient.faults[0].attribute, "model");
+}
+
+// Upstream looks at the selectors before it asks whether a device is for the node.
+TEST(Allocate, ASelectorMayFailOnADeviceOfAnotherNode) {
+  OneNode host(Gpus(0));
+  json::Value slice =
+      SliceOf("x", "n", "each",
+              R"("devices":[{"name":"away","nodeName":"m"},{"name":"here","nodeName":"n",)"
+              R"("attributes":{"model":{"string":"H100"}}}],"perDeviceNodeSelection":true)");
+  slice.Edit("spec").Erase("nodeName");
+  ASSERT_TRUE(host.inventory.SetSlice(slice));
+  const std::string wanted = "{\"requests\":[" + Request("r", 1, kModel) + "]}";
+  for (int i = 0; i < 2; ++i) {  // the second time what the selector says is known
+    EXPECT_TRUE(Text(host.Run(wanted)).starts_with("failure: claim ns/claim: selector #0"));
+  }
+  host.inventory.SetUsage("a", "ns/a", {.devices = {{"gpu.example.com", "each", "here"}}});
+  EXPECT_TRUE(Text(host.Run(wanted)).starts_with("failure: claim ns/claim: selector #0"));
 }
 
 TEST(Allocate, TaintRulesComeAndGo) {

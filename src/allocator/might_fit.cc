@@ -22,11 +22,6 @@ WordCount CountWord(const Problem::Impl& problem, const RequestPlan& plan, const
   const std::size_t left = slice.devices - word * kWordBits;
   std::uint64_t bits = left >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
   if (usage_counts) bits &= ~problem.table->exclusive[table_word];
-  std::uint64_t faulty = 0;
-  if (!slice.node_mask.empty()) {
-    faulty = slice.node_fault[word];
-    bits &= slice.node_mask[word] | faulty;
-  }
   if (bits == 0) return {};
   std::uint64_t open = 0;
   for (const ExpressionIndex index : plan.expressions) {
@@ -36,7 +31,11 @@ WordCount CountWord(const Problem::Impl& problem, const RequestPlan& plan, const
     open |= bits & (expression.failed[table_word].load(std::memory_order_relaxed) | ~known);
     bits &= expression.match[table_word].load(std::memory_order_relaxed);
   }
-  open |= bits & faulty;
+  // After the selectors, as in the search: one that fails ends it on another node's device, too.
+  if (!slice.node_mask.empty()) {
+    open |= bits & slice.node_fault[word];
+    bits &= slice.node_mask[word];
+  }
   if (problem.features().consumable_capacity) open |= bits & ~slice.slice->plain_capacity[word];
   return {.matches = std::popcount(bits), .may_fail = open != 0};
 }

@@ -29,10 +29,6 @@ bool Quick::TakeFor(std::uint32_t index) {
       std::uint64_t special = slice.special[w];
       if (features.device_taints) special |= slice.blocking_taints[w];
       if (!features.binding_conditions) special |= slice.binding_mask[w];
-      if (!node_slice.node_mask.empty()) {
-        special |= node_slice.node_fault[w];
-        bits &= node_slice.node_mask[w] | node_slice.node_fault[w];
-      }
       std::uint64_t open = 0;
       for (const ExpressionIndex i : plan.expressions) {
         const Expression& expression = problem_.table->memo.expression(i);
@@ -40,6 +36,12 @@ bool Quick::TakeFor(std::uint32_t index) {
         const std::uint64_t known = expression.known[table_word].load(std::memory_order_acquire);
         open |= bits & (expression.failed[table_word].load(std::memory_order_relaxed) | ~known);
         bits &= expression.match[table_word].load(std::memory_order_relaxed);
+      }
+      // After the selectors, as in the search: one that fails ends it on another node's device,
+      // too.
+      if (!node_slice.node_mask.empty()) {
+        special |= node_slice.node_fault[w];
+        bits &= node_slice.node_mask[w] | node_slice.node_fault[w];
       }
       special = open | (special & bits);
       for (bits |= special; bits != 0 && missing > 0; bits &= bits - 1, --missing) {
