@@ -54,7 +54,10 @@ Result<allocator::Outcome> Run(const json::Value& request) {
   }
   const allocator::Problem problem(inventory, std::move(claims));
   Random random = Random::FromSystem();
-  return allocator::Allocate(problem, node, {}, random);
+  allocator::Outcome outcome = allocator::Allocate(problem, node, {}, random);
+  // What the selectors say about these devices is remembered from the first time.
+  if (request["again"].AsBool()) outcome = allocator::Allocate(problem, node, {}, random);
+  return outcome;
 }
 
 json::Value Answer(const allocator::Outcome& outcome) {

@@ -27,6 +27,8 @@ type Request struct {
 	Slices    []*resourceapi.ResourceSlice `json:"slices"`
 	Claims    []*resourceapi.ResourceClaim `json:"claims"`
 	Allocated Allocated                    `json:"allocated"`
+	// Again asks for the answer of a second attempt that remembers what selectors said.
+	Again bool `json:"again,omitempty"`
 }
 
 // Allocated is upstream's AllocatedState.

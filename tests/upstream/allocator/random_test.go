@@ -55,6 +55,16 @@ func setting(t *testing.T, name string, fallback int64) int64 {
 	return n
 }
 
+// text is the request of a case, which is asked cold, and again with what was remembered.
+func text(t *testing.T, req *Request, again bool) []byte {
+	req.Again = again
+	b, err := json.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestRandom compares random cases with upstream's allocator. CASES is their number, SEED the first
 // one's seed; every case is reproducible from its own seed.
 func TestRandom(t *testing.T) {
@@ -64,10 +74,8 @@ func TestRandom(t *testing.T) {
 	var slow, different int64
 	var theirs, ours time.Duration
 	for seed := first; seed < first+cases; seed++ {
-		line, err := json.Marshal(generate(rand.New(rand.NewSource(seed))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		generated := generate(rand.New(rand.NewSource(seed)))
+		line, again := text(t, generated, false), text(t, generated, true)
 		// Both see what JSON holds: the case is read back before upstream gets it.
 		var req Request
 		if err := json.Unmarshal(line, &req); err != nil {
@@ -76,32 +84,38 @@ func TestRandom(t *testing.T) {
 		begin := time.Now()
 		want, gaveUp := Upstream(&req)
 		theirs += time.Since(begin)
-		begin = time.Now()
-		answer, err := pipe.Line(line)
-		ours += time.Since(begin)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
 		if gaveUp {
 			slow++
 			continue
 		}
-		var got Response
-		if err := json.Unmarshal(answer, &got); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
 		counts[class(want)]++
-		if class(got) == class(want) && mask(got.Results) == mask(want.Results) {
-			continue
-		}
-		different++
-		if different <= 20 {
-			t.Errorf("seed %d:\n  upstream %s %s%s%s\n  ours     %s %s%s%s", seed,
-				class(want), want.Error, want.NodeError, mask(want.Results),
-				class(got), got.Error, got.NodeError, mask(got.Results))
-			if os.Getenv("SHOW") != "" {
-				fmt.Printf("%s\n", line)
+		equal := true
+		for _, request := range [][]byte{line, again} {
+			begin = time.Now()
+			answer, err := pipe.Line(request)
+			ours += time.Since(begin)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
 			}
+			var got Response
+			if err := json.Unmarshal(answer, &got); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if class(got) == class(want) && mask(got.Results) == mask(want.Results) {
+				continue
+			}
+			equal = false
+			if different < 20 {
+				t.Errorf("seed %d:\n  upstream %s %s%s%s\n  ours     %s %s%s%s", seed,
+					class(want), want.Error, want.NodeError, mask(want.Results),
+					class(got), got.Error, got.NodeError, mask(got.Results))
+				if os.Getenv("SHOW") != "" {
+					fmt.Printf("%s\n", request)
+				}
+			}
+		}
+		if !equal {
+			different++
 		}
 	}
 	fmt.Printf("random: %d cases, %v, %d over %v upstream (not compared), %d different; upstream %v, ours with the pipe %v\n",
