@@ -120,13 +120,15 @@ int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& e
     return 2;
   }
   const std::vector<std::string_view> texts(input->texts.begin(), input->texts.end());
-  const lint::RuleContext context{.driver = arguments.driver,
-                                  .parameters = lint::FindParameters(texts)};
+  const lint::RuleContext context = lint::ContextOf(arguments.driver, texts);
   std::vector<lint::CheckedFile> files;
   for (std::size_t i = 0; i < input->paths.size(); ++i) {
     const std::string& path = input->paths[i];
     files.push_back(lint::CheckText(path == "-" ? "<stdin>" : path, input->texts[i], context));
   }
+  std::vector<std::string_view> corrected;
+  for (const lint::CheckedFile& file : files) corrected.emplace_back(file.corrected);
+  const lint::RuleContext afterwards = lint::ContextOf(arguments.driver, corrected);
   if (arguments.fix) {
     if (const Status written = WriteCorrected(files, *input, out); !written) {
       error << "error: " << written.error().message << "\n";
@@ -140,11 +142,11 @@ int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& e
   } else if (arguments.output == "yaml") {
     report << json::WriteYaml(ToJson(files));
   } else {
-    Print(files, *input, arguments.fix, context, report);
+    Print(files, *input, arguments.fix, afterwards, report);
   }
   // With `fix` the files are as corrected now: what could not be mended counts.
   const bool errors = std::ranges::any_of(files, [&](const lint::CheckedFile& file) {
-    return HasErrors(arguments.fix ? lint::CheckText("", file.corrected, context) : file);
+    return HasErrors(arguments.fix ? lint::CheckText("", file.corrected, afterwards) : file);
   });
   return errors ? 1 : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -180,32 +181,40 @@ bool RemovesDocument(const Finding& finding) {
 using Key = std::tuple<std::size_t, std::string, std::string>;
 Key KeyOf(const Finding& finding) { return {finding.document, finding.path, finding.rule}; }
 
+// The changes that were made, in the document of its number among all of the file.
+struct Mended {
+  std::string text;
+  std::vector<Finding> made;
+};
+
 // The text after the changes of all rules that `wanted` takes. One finding is mended at a time and
 // the text is looked at afresh, so that no rule has to know what the others change.
 template <typename Wanted>
-std::string Mend(std::string_view name, std::string text, const RuleContext& context,
-                 const Wanted& wanted) {
+Mended Mend(std::string_view name, std::string text, const RuleContext& context,
+            const Wanted& wanted) {
   std::map<Key, int> tries;
+  Mended mended{.text = std::move(text), .made = {}};
   for (int round = 0; round < kFixRoundsMax; ++round) {
-    const Result<std::vector<YamlDocument>> documents = json::ReadYaml(text);
-    if (!documents) return text;
-    std::vector<Finding> findings = FindAll(name, text, *documents, context);
+    const Result<std::vector<YamlDocument>> documents = json::ReadYaml(mended.text);
+    if (!documents) return mended;
+    std::vector<Finding> findings = FindAll(name, mended.text, *documents, context);
     // Scalars first: other rules compare them.
     std::ranges::stable_partition(
         findings, [](const Finding& finding) { return finding.rule == "wrong-scalar"; });
     const auto fixable = std::ranges::find_if(findings, [&](const Finding& finding) {
       return !finding.changes.empty() && wanted(finding) && tries[KeyOf(finding)] < kTriesMax;
     });
-    if (fixable == findings.end()) return text;
-    Result<std::string> changed = ApplyAll(text, *fixable);
-    if (!changed || *changed == text || !json::ReadYaml(*changed)) {
+    if (fixable == findings.end()) return mended;
+    Result<std::string> changed = ApplyAll(mended.text, *fixable);
+    if (!changed || *changed == mended.text || !json::ReadYaml(*changed)) {
       tries[KeyOf(*fixable)] = kTriesMax;
     } else {
       ++tries[KeyOf(*fixable)];
-      text = *std::move(changed);
+      mended.text = *std::move(changed);
+      mended.made.push_back(std::move(*fixable));
     }
   }
-  return text;
+  return mended;
 }
 
 // The pieces of `text` with one document each; the whole text where it does not come apart so.
@@ -248,19 +257,87 @@ bool HasAliases(std::string_view text) {
 }
 
 // Documents are mended each for itself, or a file of many would be read again for every change.
-std::string Correct(std::string_view name, const std::string& text,
-                    const std::vector<YamlDocument>& documents, const RuleContext& context) {
+Mended Correct(std::string_view name, const std::string& text,
+               const std::vector<YamlDocument>& documents, const RuleContext& context) {
   const auto stays = [](const Finding& finding) { return !RemovesDocument(finding); };
-  std::string corrected;
+  Mended corrected;
+  std::size_t first = 0;  // document of the piece
   for (const std::string& piece : Pieces(text, documents)) {
-    std::string mended = Mend(name, piece, context, stays);
+    Mended mended = Mend(name, piece, context, stays);
     // What aliases share may defy a change. Half a conversion is worse than none.
-    const bool whole =
-        mended == piece || !HasAliases(piece) ||
-        std::ranges::none_of(WhatIsLeft(name, mended, context), stays, &CheckedFile::Left::finding);
-    corrected += whole ? mended : piece;
+    const bool whole = mended.text == piece || !HasAliases(piece) ||
+                       std::ranges::none_of(WhatIsLeft(name, mended.text, context), stays,
+                                            &CheckedFile::Left::finding);
+    corrected.text += whole ? mended.text : piece;
+    for (Finding& made : mended.made) {
+      made.document += first;
+      if (whole) corrected.made.push_back(std::move(made));
+    }
+    const Result<std::vector<YamlDocument>> inside = json::ReadYaml(piece);
+    if (inside) first += inside->size();
   }
-  return Mend(name, corrected, context, RemovesDocument);
+  corrected.text = Mend(name, std::move(corrected.text), context, RemovesDocument).text;
+  return corrected;
+}
+
+// What a change brought to light and another one mended: no finding about the text as it was
+// written. (A finding of that whose place moved with a change has the same last step.)
+std::vector<Finding> Revealed(const std::vector<Finding>& told, std::vector<Finding> made) {
+  std::vector<bool> matched(told.size());
+  const auto last_step = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
+  const auto forget = [&](const auto& same_place) {
+    std::erase_if(made, [&](const Finding& finding) {
+      for (std::size_t i = 0; i < told.size(); ++i) {
+        const bool same = told[i].document == finding.document && told[i].rule == finding.rule &&
+                          same_place(told[i].path, finding.path);
+        if (!same || matched[i]) continue;
+        matched[i] = true;
+        return true;
+      }
+      return false;
+    });
+  };
+  forget([](std::string_view a, std::string_view b) { return a == b; });
+  forget([&](std::string_view a, std::string_view b) { return last_step(a) == last_step(b); });
+  return made;
+}
+
+void SortByPlace(std::vector<Finding>& findings) {
+  std::ranges::stable_sort(findings, {}, [](const Finding& finding) {
+    return std::tuple(finding.line, finding.column);
+  });
+}
+
+// The path in `document` that most of the end of `path` is like: corrections move parts of objects
+// to other levels. `path` itself where nothing is.
+std::string_view PathAsWritten(const YamlDocument& document, std::string_view path) {
+  if (document.PlaceOf(path).path == path) return path;
+  std::string_view best = path;
+  std::size_t length_max = path.substr(path.rfind('.') + 1).size();  // the last step at least
+  for (const YamlDocument::Place& place : document.places) {
+    const auto [end, other] =
+        std::mismatch(path.rbegin(), path.rend(), place.path.rbegin(), place.path.rend());
+    const auto length = static_cast<std::size_t>(end - path.rbegin());
+    if (length < length_max || (length == length_max && best != path)) continue;
+    length_max = length;
+    best = place.path;
+  }
+  return best;
+}
+
+// A revealed finding as one about the text as it was written. It is only outdated there, unless
+// other findings say that the document is wrong.
+Finding AsWritten(Finding finding, const std::vector<Finding>& told, const YamlDocument& document,
+                  std::string_view text) {
+  const bool wrong = std::ranges::any_of(told, [&](const Finding& other) {
+    return other.document == finding.document && other.severity == Severity::kError;
+  });
+  if (!wrong) finding.severity = Severity::kWarning;
+  finding.path = PathAsWritten(document, finding.path);
+  const Mark mark = PlaceOf(document, text, {.finding = finding});
+  finding.line = mark.line;
+  finding.column = mark.column;
+  return finding;
 }
 
 }  // namespace
@@ -274,8 +351,8 @@ CheckedFile CheckText(std::string_view name, std::string_view given_text,
   const bool utf16 = IsUtf16(given_text);
   const std::string text = utf16 ? std::string(given_text) : PlainForm(given_text);
   RuleContext context = given;
-  if (context.parameters.empty()) {
-    context.parameters = FindParameters(std::array{std::string_view(text)});
+  if (context.parameters.empty() && context.objects.empty()) {
+    context = ContextOf(context.driver, std::array{std::string_view(text)});
   }
   CheckedFile checked{
       .name = std::string(name), .findings = {}, .corrected = std::string(given_text), .left = {}};
@@ -290,19 +367,24 @@ CheckedFile CheckText(std::string_view name, std::string_view given_text,
     return checked;
   }
   checked.findings = FindAll(name, text, *documents, context);
-  std::ranges::stable_sort(checked.findings, {}, [](const Finding& finding) {
-    return std::tuple(finding.line, finding.column);
-  });
   if (utf16) {
+    SortByPlace(checked.findings);
     for (const Finding& finding : checked.findings) {
       if (finding.changes.empty()) continue;
       checked.left.push_back({finding, "the file is UTF-16; convert it to UTF-8 first"});
     }
     return checked;
   }
-  const std::string corrected = Correct(name, text, *documents, context);
-  checked.left = WhatIsLeft(name, corrected, context);
-  if (corrected != text) checked.corrected = WithFormOf(given_text, corrected);
+  Mended mended = Correct(name, text, *documents, context);
+  std::vector<Finding> revealed = Revealed(checked.findings, std::move(mended.made));
+  for (Finding& finding : revealed) {
+    const YamlDocument& document = (*documents)[finding.document];
+    finding = AsWritten(std::move(finding), checked.findings, document, text);
+  }
+  std::ranges::move(revealed, std::back_inserter(checked.findings));
+  SortByPlace(checked.findings);
+  checked.left = WhatIsLeft(name, mended.text, context);
+  if (mended.text != text) checked.corrected = WithFormOf(given_text, mended.text);
   return checked;
 }
 

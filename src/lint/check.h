@@ -17,7 +17,9 @@ inline constexpr int kTriesMax = 50;
 
 struct CheckedFile {
   std::string name;
-  std::vector<Finding> findings;  // in order of their places
+  // In order of their places: of the text as it is, and what a correction brought to light and
+  // another one mended.
+  std::vector<Finding> findings;
   // The text after every change that a finding offers; equal to the input when there is none.
   std::string corrected;
   // Those of `findings` whose change could not be made in this text, with the reason.

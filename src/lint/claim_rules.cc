@@ -13,6 +13,7 @@
 #include "lint/selector_form.h"
 #include "lint/tree.h"
 #include "num/quantity.h"
+#include "validation/gpu_config.h"
 
 namespace drachma::lint {
 namespace {
@@ -37,13 +38,6 @@ bool IsDra(const Value& object) { return object["apiVersion"].AsString().starts_
 
 bool IsKind(const Value& object, std::string_view kind) {
   return IsDra(object) && object["kind"].AsString() == kind;
-}
-
-// Where the claim's spec stands: "spec" of a claim, "spec.spec" of a template; empty otherwise.
-std::string_view ClaimSpecPath(const Value& object) {
-  if (IsKind(object, "ResourceClaim")) return "spec";
-  if (IsKind(object, "ResourceClaimTemplate")) return "spec.spec";
-  return {};
 }
 
 Found Make(std::string path, std::string rule, Severity severity, std::string message) {
@@ -81,6 +75,12 @@ void AppendSelectorPaths(const Value& owner, const std::string& path,
 
 }  // namespace
 
+std::string_view ClaimSpecPath(const Value& object) {
+  if (IsKind(object, "ResourceClaim")) return "spec";
+  if (IsKind(object, "ResourceClaimTemplate")) return "spec.spec";
+  return {};
+}
+
 std::vector<std::string> SelectorPaths(const Value& object) {
   std::vector<std::string> paths;
   if (IsKind(object, "DeviceClass")) AppendSelectorPaths(object["spec"], "spec", paths);
@@ -107,15 +107,14 @@ void OldApiVersion(const Value& object, const RuleContext&, std::vector<Found>& 
   const std::string_view version = object["apiVersion"].AsString().substr(kGroup.size());
   const std::string_view kind = object["kind"].AsString();
   if (version == "v1" || kind == "ResourcePoolStatusRequest" || IsClassicKind(kind)) return;
-  const bool served = version == "v1beta1" || version == "v1beta2" ||
-                      (version == "v1alpha3" && kind == "DeviceTaintRule");
-  Found made =
-      Make("apiVersion", served ? "api-version-deprecated" : "api-version-gone",
-           served ? Severity::kWarning : Severity::kError,
-           served ? fmt::format("{} of {} is deprecated; {} is served since Kubernetes 1.34",
-                                version, kind, kToday)
-                  : fmt::format("{} of {} is no longer served; today's version is {}", version,
-                                kind, kToday));
+  const bool taint_rule = kind == "DeviceTaintRule";
+  const bool served = version == "v1beta2" || version == (taint_rule ? "v1alpha3" : "v1beta1");
+  Found made = Make("apiVersion", served ? "api-version-deprecated" : "api-version-gone",
+                    served ? Severity::kWarning : Severity::kError,
+                    served ? fmt::format("{} of {} is deprecated; {} is served since Kubernetes {}",
+                                         version, kind, kToday, taint_rule ? "1.37" : "1.34")
+                           : fmt::format("{} of {} is no longer served; today's version is {}",
+                                         version, kind, kToday));
   made.finding.fix = fmt::format("apiVersion: {}", kToday);
   made.finding.changes = {{.path = "apiVersion", .value = kToday}};
   found.push_back(std::move(made));
@@ -130,7 +129,11 @@ void ResourceClassIsDeviceClass(const Value& object, const RuleContext&,
                     "CEL, also by their driver");
   made.finding.changes.push_back({.path = "kind", .value = "DeviceClass"});
   if (!driver.empty()) {
-    const std::string expression = fmt::format("device.driver == '{}'", driver);
+    std::string expression = fmt::format("device.driver == '{}'", driver);
+    // Classic classes knew whole GPUs; today's driver offers their parts under the same name.
+    if (driver == validation::kGpuDriver) {
+      expression += fmt::format(" && device.attributes['{}'].type == 'gpu'", driver);
+    }
     const Value selector = Value::Object({{"cel", Value::Object({{"expression", expression}})}});
     made.finding.changes.push_back(
         {.type = Change::Type::kReplaceMember,
@@ -238,10 +241,12 @@ void SelectorForms(const Value& object, const RuleContext& context, std::vector<
     const std::string_view expression = ValueAt(object, path).AsString();
     const SelectorForm form = CorrectSelector(expression, context.driver);
     for (const SelectorFault& fault : form.faults) {
-      Found made = Make(path, fault.rule, Severity::kError, fault.message);
+      Found made = Make(path, fault.rule, fault.severity, fault.message);
       made.offset_in_scalar = fault.offset;
-      made.finding.fix = form.corrected;
-      made.finding.changes = {{.path = path, .value = form.corrected}};
+      if (fault.mended) {
+        made.finding.fix = form.corrected;
+        made.finding.changes = {{.path = path, .value = form.corrected}};
+      }
       found.push_back(std::move(made));
     }
   }

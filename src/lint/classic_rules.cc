@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "json/json.h"
+#include "lint/config_rules.h"
 #include "lint/parameters.h"
 #include "lint/path.h"
 #include "lint/tree.h"
@@ -16,8 +18,9 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kGroup = "resource.k8s.io/";
-constexpr std::array<std::string_view, 3> kClassicKinds = {
-    "PodSchedulingContext", "ResourceClaimParameters", "ResourceClassParameters"};
+constexpr std::string_view kNegotiation = "PodSchedulingContext";  // made by the scheduler itself
+constexpr std::array<std::string_view, 3> kClassicKinds = {kNegotiation, "ResourceClaimParameters",
+                                                           "ResourceClassParameters"};
 
 // Fields that went, by the place where they stood.
 struct Gone {
@@ -41,22 +44,47 @@ constexpr auto kGone = std::to_array<Gone>({
     {"ResourceClaimTemplate", "spec.spec.controller", kController},
 });
 
-Found Make(std::string path, std::string rule, std::string message, std::string fix) {
-  return {.finding = {.rule = std::move(rule),
-                      .message = std::move(message),
-                      .fix = std::move(fix),
-                      .path = std::move(path)}};
-}
+// What others have (claims, requests, tolerations, taint rules before 1.35) and a DeviceTaintRule
+// has not.
+struct NotOfTaintRule {
+  std::string_view path;
+  std::string_view why;
+  std::string_view instead;
+};
+constexpr std::string_view kSelectorToday =
+    "since Kubernetes 1.35 a taint rule selects devices by driver, pool and device alone";
+constexpr std::string_view kSelectorShown = "deviceSelector: {driver: …, pool: …, device: …}";
+constexpr std::string_view kOfToleration =
+    "this belongs to a toleration, in the request of a claim; a taint has key, value and effect";
+constexpr auto kNotOfTaintRule = std::to_array<NotOfTaintRule>({
+    {"spec.deviceSelector.deviceClassName", kSelectorToday, kSelectorShown},
+    {"spec.deviceSelector.selectors", kSelectorToday, kSelectorShown},
+    {"spec.deviceSelector.cel", kSelectorToday, kSelectorShown},
+    {"spec.deviceClassName", kSelectorToday, kSelectorShown},
+    {"spec.selectors", kSelectorToday, kSelectorShown},
+    {"spec.devices", kSelectorToday, kSelectorShown},
+    {"spec.taint.operator", kOfToleration, "tolerations: [{key: …, operator: …}]"},
+    {"spec.taint.tolerationSeconds", kOfToleration,
+     "tolerations: [{key: …, tolerationSeconds: …}]"},
+    {"spec.tolerations", kOfToleration, "tolerations: … in the request of a claim"},
+});
 
 bool IsKind(const Value& object, std::string_view kind) {
   return object["apiVersion"].AsString().starts_with(kGroup) && object["kind"].AsString() == kind;
 }
 
+// What parameters ask for, as a line of JSON.
+std::string WhatItSays(const Value& object) {
+  if (object["kind"].AsString() == kNegotiation) return {};
+  Value rest = object;
+  for (const std::string_view field : {"apiVersion", "kind", "metadata"}) rest.Erase(field);
+  return rest.empty() ? std::string() : json::Write(rest);
+}
+
 // Where spec.devices stands; empty for other kinds.
-std::string_view DevicesPath(const Value& object) {
-  if (IsKind(object, "ResourceClaim")) return "spec.devices";
-  if (IsKind(object, "ResourceClaimTemplate")) return "spec.spec.devices";
-  return {};
+std::string DevicesPath(const Value& object) {
+  const std::string_view claim = ClaimSpecPath(object);
+  return claim.empty() ? std::string() : Child(claim, "devices");
 }
 
 }  // namespace
@@ -75,11 +103,17 @@ void ClassicKind(const Value& object, const RuleContext& context, std::vector<Fo
   const std::string_view version = object["apiVersion"].AsString();
   const std::string_view kind = object["kind"].AsString();
   if (version.starts_with(kGroup) && IsClassicKind(kind)) {
-    found.push_back(Make("kind", "classic-kind",
-                         fmt::format("{} went with classic DRA: nothing reads it, and no server "
-                                     "of today takes it",
-                                     kind),
-                         "remove this document"));
+    Found made =
+        MakeFound("kind", "classic-kind",
+                  fmt::format("{} went with classic DRA: nothing reads it, and no server of "
+                              "today takes it",
+                              kind),
+                  "remove this document");
+    if (const std::string rest = WhatItSays(object); !rest.empty()) {
+      made.finding.message += fmt::format("; no correction takes over what it says: {}", rest);
+    }
+    made.finding.changes = {{.type = Change::Type::kRemoveDocument}};
+    found.push_back(std::move(made));
   } else if (const ParameterDocument* parameters = FindParameter(context, object)) {
     std::string message = fmt::format(
         "{} belongs to the driver of classic DRA, which today's driver does not read: count and "
@@ -89,7 +123,7 @@ void ClassicKind(const Value& object, const RuleContext& context, std::vector<Fo
       message += fmt::format("; no correction takes over what it says{}: {}",
                              parameters->of_claim && HasCount(object) ? " beside count" : "", rest);
     }
-    Found made = Make("kind", "classic-kind", std::move(message), "remove this document");
+    Found made = MakeFound("kind", "classic-kind", std::move(message), "remove this document");
     made.finding.severity = Severity::kWarning;
     made.finding.changes = {{.type = Change::Type::kRemoveDocument}};
     found.push_back(std::move(made));
@@ -123,12 +157,23 @@ void TakeOverCount(const Value& object, const RuleContext& context, const std::s
 
 }  // namespace
 
+void TaintRuleFields(const Value& object, const RuleContext&, std::vector<Found>& found) {
+  if (!IsKind(object, "DeviceTaintRule")) return;
+  for (const NotOfTaintRule& field : kNotOfTaintRule) {
+    if (ValueAt(object, field.path).IsNull()) continue;
+    // Without what the rule said there it would taint more devices: only the user can know.
+    found.push_back(MakeFound(std::string(field.path), "field-of-taint-rule",
+                              std::string(field.why), std::string(field.instead)));
+  }
+}
+
 void ClassicFields(const Value& object, const RuleContext& context, std::vector<Found>& found) {
   for (const Gone& gone : kGone) {
     // A ResourceClass is looked at once it has become a DeviceClass.
     if (!IsKind(object, gone.kind) || ValueAt(object, gone.path).IsNull()) continue;
     const std::string path(gone.path);
-    Found made = Make(path, "classic-field", std::string(gone.why), fmt::format("no {}", path));
+    Found made =
+        MakeFound(path, "classic-field", std::string(gone.why), fmt::format("no {}", path));
     made.finding.changes = {{.type = Change::Type::kRemoveMember, .path = path}};
     if (path.starts_with("spec.") && path.ends_with(".parametersRef")) {
       TakeOverCount(object, context, Parent(path), made.finding);
@@ -141,10 +186,11 @@ void TemplateWithoutInnerSpec(const Value& object, const RuleContext&, std::vect
   if (!IsKind(object, "ResourceClaimTemplate")) return;
   const Value& spec = object["spec"];
   if (spec.Has("spec") || !spec.Has("devices")) return;
-  Found made = Make("spec.devices", "template-without-spec",
-                    "a template's spec holds the spec of the claims that are made from it: devices "
-                    "stands one level deeper",
-                    "spec: {spec: {devices: …}}");
+  Found made =
+      MakeFound("spec.devices", "template-without-spec",
+                "a template's spec holds the spec of the claims that are made from it: devices "
+                "stands one level deeper",
+                "spec: {spec: {devices: …}}");
   made.finding.changes = {{.type = Change::Type::kReplaceMember,
                            .path = "spec.devices",
                            .key = "spec",
@@ -154,7 +200,7 @@ void TemplateWithoutInnerSpec(const Value& object, const RuleContext&, std::vect
 
 void ConstraintWithoutDomain(const Value& object, const RuleContext& context,
                              std::vector<Found>& found) {
-  const std::string_view devices = DevicesPath(object);
+  const std::string devices = DevicesPath(object);
   if (devices.empty()) return;
   const std::string constraints = Child(devices, "constraints");
   for (std::size_t i = 0; i < ValueAt(object, constraints).size(); ++i) {
@@ -164,9 +210,9 @@ void ConstraintWithoutDomain(const Value& object, const RuleContext& context,
       if (name.empty() || name.find('/') != std::string_view::npos) continue;
       const std::string full = fmt::format("{}/{}", context.driver, name);
       Found made =
-          Make(path, "constraint-without-domain",
-               fmt::format("\"{}\" has no domain: {} names an attribute in full", name, field),
-               fmt::format("{}: {}", field, full));
+          MakeFound(path, "constraint-without-domain",
+                    fmt::format("\"{}\" has no domain: {} names an attribute in full", name, field),
+                    fmt::format("{}: {}", field, full));
       made.finding.changes = {{.path = path, .value = full}};
       found.push_back(std::move(made));
     }
@@ -174,7 +220,7 @@ void ConstraintWithoutDomain(const Value& object, const RuleContext& context,
 }
 
 void UnknownRequestName(const Value& object, const RuleContext&, std::vector<Found>& found) {
-  const std::string_view devices = DevicesPath(object);
+  const std::string devices = DevicesPath(object);
   if (devices.empty()) return;
   const Value& requests = ValueAt(object, Child(devices, "requests"));
   const std::string_view only = requests.size() == 1 ? requests.Items()[0]["name"].AsString() : "";
@@ -188,8 +234,8 @@ void UnknownRequestName(const Value& object, const RuleContext&, std::vector<Fou
         const std::string_view name = ValueAt(object, path).AsString();
         if (name.substr(0, name.find('/')) == only) continue;
         Found made =
-            Make(path, "unknown-request", fmt::format("\"{}\" is no request of this claim", name),
-                 std::string(only));
+            MakeFound(path, "unknown-request",
+                      fmt::format("\"{}\" is no request of this claim", name), std::string(only));
         made.finding.changes = {{.path = path, .value = only}};
         found.push_back(std::move(made));
       }
@@ -199,18 +245,15 @@ void UnknownRequestName(const Value& object, const RuleContext&, std::vector<Fou
 
 void ConfigWithoutOpaque(const Value& object, const RuleContext& context,
                          std::vector<Found>& found) {
-  const bool of_class = IsKind(object, "DeviceClass");
-  const std::string_view devices = of_class ? "spec" : DevicesPath(object);
-  if (devices.empty()) return;
-  const std::string configs = Child(devices, "config");
+  const std::string configs = ConfigsPath(object);
   for (std::size_t i = 0; i < ValueAt(object, configs).size(); ++i) {
     const std::string path = Item(configs, i);
     const Value& config = ValueAt(object, path);
     if (config.Has("opaque") || !config.Has("parameters")) continue;
     const std::string driver(config["driver"].AsString(context.driver));
     Found made =
-        Make(Child(path, "parameters"), "config-without-opaque",
-             "driver and parameters stand under opaque", "opaque: {driver: …, parameters: …}");
+        MakeFound(Child(path, "parameters"), "config-without-opaque",
+                  "driver and parameters stand under opaque", "opaque: {driver: …, parameters: …}");
     made.finding.changes.push_back(
         {.type = Change::Type::kReplaceMember,
          .path = Child(path, "parameters"),

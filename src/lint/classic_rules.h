@@ -17,6 +17,9 @@ namespace drachma::lint {
 void ClassicKind(const json::Value& object, const RuleContext& context, std::vector<Found>& found);
 void ClassicFields(const json::Value& object, const RuleContext& context,
                    std::vector<Found>& found);
+// Fields of claims and of older taint rules in a DeviceTaintRule.
+void TaintRuleFields(const json::Value& object, const RuleContext& context,
+                     std::vector<Found>& found);
 void TemplateWithoutInnerSpec(const json::Value& object, const RuleContext& context,
                               std::vector<Found>& found);
 void ConstraintWithoutDomain(const json::Value& object, const RuleContext& context,

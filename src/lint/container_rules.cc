@@ -35,24 +35,6 @@ constexpr std::array<std::string_view, 8> kOldVersions = {
     "extensions/v1beta1", "apps/v1beta1",   "apps/v1beta2",   "apps/v1alpha1",
     "batch/v1beta1",      "batch/v2alpha1", "policy/v1beta1", "batch/v1alpha1"};
 
-Found Make(std::string path, std::string rule, std::string message, std::string fix) {
-  return {.finding = {.rule = std::move(rule),
-                      .message = std::move(message),
-                      .fix = std::move(fix),
-                      .path = std::move(path)}};
-}
-
-void ForEachContainer(const Value& object,
-                      const std::function<void(const Value&, const std::string&)>& visit) {
-  const std::string_view pod_path = PodSpecPath(object);
-  if (pod_path.empty()) return;
-  for (const std::string_view list : {"initContainers", "containers"}) {
-    const std::string containers = Child(pod_path, list);
-    const Value& items = ValueAt(object, containers);
-    for (std::size_t i = 0; i < items.size(); ++i) visit(items.Items()[i], Item(containers, i));
-  }
-}
-
 // Names with a domain other than Kubernetes' own count whole things.
 bool IsExtended(std::string_view name) {
   return name.find('/') != std::string_view::npos &&
@@ -75,12 +57,12 @@ bool FindFractions(const Value& amounts, const std::string& path, std::vector<Fo
     const Result<Quantity> amount = Quantity::Parse(TextOf(member.value));
     if (!amount || amount->AsInt64()) continue;
     const auto whole = static_cast<std::int64_t>(std::ceil(amount->AsApproximateDouble()));
-    Found made = Make(Child(path, member.key()), "fraction-of-device",
-                      fmt::format("{} of {}: devices are counted whole. To share one between "
-                                  "containers or pods, let them use one ResourceClaim (time "
-                                  "slicing, MPS) or ask for a MIG device",
-                                  TextOf(member.value), member.key()),
-                      fmt::format("{}: {}", member.key(), whole));
+    Found made = MakeFound(Child(path, member.key()), "fraction-of-device",
+                           fmt::format("{} of {}: devices are counted whole. To share one between "
+                                       "containers or pods, let them use one ResourceClaim (time "
+                                       "slicing, MPS) or ask for a MIG device",
+                                       TextOf(member.value), member.key()),
+                           fmt::format("{}: {}", member.key(), whole));
     made.finding.changes = {
         {.path = Child(path, member.key()), .value = Like(member.value, whole)}};
     found.push_back(std::move(made));
@@ -97,11 +79,12 @@ void FindLimits(const Value& container, const std::string& path, std::vector<Fou
     if (!IsExtended(member.key())) continue;
     const std::string at = Child(Child(resources, "requests"), member.key());
     if (!limits.Has(member.key())) {
-      Found made = Make(at, "request-without-limit",
-                        fmt::format("{} cannot be shared, so its limit must be given (the request "
-                                    "follows it)",
-                                    member.key()),
-                        fmt::format("limits: {{{}: {}}}", member.key(), TextOf(member.value)));
+      Found made =
+          MakeFound(at, "request-without-limit",
+                    fmt::format("{} cannot be shared, so its limit must be given (the request "
+                                "follows it)",
+                                member.key()),
+                    fmt::format("limits: {{{}: {}}}", member.key(), TextOf(member.value)));
       Change change{.type = Change::Type::kInsertMember};
       if (limits.IsObject()) {
         change.path = Child(resources, "limits");
@@ -118,15 +101,26 @@ void FindLimits(const Value& container, const std::string& path, std::vector<Fou
     }
     const Value& limit = limits[member.key()];
     if (TextOf(limit) == TextOf(member.value)) continue;
-    Found made = Make(at, "request-differs-from-limit",
-                      fmt::format("request and limit of {} must be equal", member.key()),
-                      fmt::format("{}: {}", member.key(), TextOf(limit)));
+    Found made = MakeFound(at, "request-differs-from-limit",
+                           fmt::format("request and limit of {} must be equal", member.key()),
+                           fmt::format("{}: {}", member.key(), TextOf(limit)));
     made.finding.changes = {{.path = at, .value = limit}};
     found.push_back(std::move(made));
   }
 }
 
 }  // namespace
+
+void ForEachContainer(const Value& object,
+                      const std::function<void(const Value&, const std::string&)>& visit) {
+  const std::string_view pod_path = PodSpecPath(object);
+  if (pod_path.empty()) return;
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    const std::string containers = Child(pod_path, list);
+    const Value& items = ValueAt(object, containers);
+    for (std::size_t i = 0; i < items.size(); ++i) visit(items.Items()[i], Item(containers, i));
+  }
+}
 
 void ClaimsAsNames(const Value& object, const RuleContext&, std::vector<Found>& found) {
   ForEachContainer(object, [&](const Value& container, const std::string& path) {
@@ -135,9 +129,9 @@ void ClaimsAsNames(const Value& object, const RuleContext&, std::vector<Found>& 
     for (std::size_t i = 0; i < listed.size(); ++i) {
       const Value& name = listed.Items()[i];
       if (!name.IsString()) continue;
-      Found made = Make(Item(claims, i), "claims-as-names",
-                        "an entry of resources.claims is an object with a name",
-                        fmt::format("{{name: {}}}", name.AsString()));
+      Found made = MakeFound(Item(claims, i), "claims-as-names",
+                             "an entry of resources.claims is an object with a name",
+                             fmt::format("{{name: {}}}", name.AsString()));
       made.finding.changes = {{.path = Item(claims, i), .value = Value::Object({{"name", name}})}};
       found.push_back(std::move(made));
     }
@@ -171,12 +165,13 @@ void NodeNameWithExtendedResource(const Value& object, const RuleContext&,
     }
   });
   if (resource.empty()) return;
-  Found made = Make(Child(pod_path, "nodeName"), "node-name-skips-scheduler",
-                    fmt::format("nodeName goes past the scheduler, and nobody else makes the claim "
-                                "for {} when a DeviceClass offers it: the pod would not get its "
-                                "devices",
-                                resource),
-                    "nodeSelector: {kubernetes.io/hostname: …}");
+  Found made =
+      MakeFound(Child(pod_path, "nodeName"), "node-name-skips-scheduler",
+                fmt::format("nodeName goes past the scheduler, and nobody else makes the claim "
+                            "for {} when a DeviceClass offers it: the pod would not get its "
+                            "devices",
+                            resource),
+                "nodeSelector: {kubernetes.io/hostname: …}");
   made.finding.severity = Severity::kWarning;
   found.push_back(std::move(made));
 }
@@ -187,10 +182,10 @@ void OldWorkloadVersion(const Value& object, const RuleContext&, std::vector<Fou
   const auto* today = std::ranges::find(kTodaysVersions, kind, &OldVersion::kind);
   if (today == kTodaysVersions.end()) return;
   if (std::ranges::find(kOldVersions, version) == kOldVersions.end()) return;
-  Found made = Make("apiVersion", "api-version-gone",
-                    fmt::format("{} of {} is no longer served; today's version is {}", version,
-                                kind, today->today),
-                    fmt::format("apiVersion: {}", today->today));
+  Found made = MakeFound("apiVersion", "api-version-gone",
+                         fmt::format("{} of {} is no longer served; today's version is {}", version,
+                                     kind, today->today),
+                         fmt::format("apiVersion: {}", today->today));
   made.finding.changes = {{.path = "apiVersion", .value = today->today}};
   found.push_back(std::move(made));
 }
@@ -204,10 +199,11 @@ void JobWithoutRestartPolicy(const Value& object, const RuleContext&, std::vecto
   if (!pod_spec.IsObject() || policy == "Never" || policy == "OnFailure") return;
   const std::string path =
       policy.empty() ? std::string(pod_path) : Child(pod_path, "restartPolicy");
-  Found made = Make(path, "job-restart-policy",
-                    "pods of a Job end: restartPolicy must be Never or OnFailure (the default, "
-                    "Always, is neither)",
-                    "restartPolicy: Never");
+  Found made =
+      MakeFound(path, "job-restart-policy",
+                "pods of a Job end: restartPolicy must be Never or OnFailure (the default, "
+                "Always, is neither)",
+                "restartPolicy: Never");
   made.finding.changes = {policy.empty() ? Change{.type = Change::Type::kInsertMember,
                                                   .path = std::string(pod_path),
                                                   .key = "restartPolicy",

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "json/value.h"
@@ -22,5 +24,9 @@ void OldWorkloadVersion(const json::Value& object, const RuleContext& context,
                         std::vector<Found>& found);
 void JobWithoutRestartPolicy(const json::Value& object, const RuleContext& context,
                              std::vector<Found>& found);
+
+// Calls `visit` with every container of a pod or workload and its path.
+void ForEachContainer(const json::Value& object,
+                      const std::function<void(const json::Value&, const std::string&)>& visit);
 
 }  // namespace drachma::lint

@@ -419,15 +419,17 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
   std::vector<Step> steps = ParsePath(change.path);
   const bool to_parent =
       change.type == Change::Type::kReplaceMember || change.type == Change::Type::kRemoveMember;
-  Step last;
-  if (to_parent) {
-    if (steps.empty() || !std::holds_alternative<std::string>(steps.back())) {
-      return NoSuchPath(change.path);
-    }
-    last = steps.back();
+  std::string key;
+  Value* at = to_parent ? nullptr : FindForChange(root, steps);
+  // The key may have dots: its parent is the nearest that has it.
+  while (to_parent && at == nullptr && !steps.empty() &&
+         std::holds_alternative<std::string>(steps.back())) {
+    key = key.empty() ? std::get<std::string>(steps.back())
+                      : std::get<std::string>(steps.back()) + "." + key;
     steps.pop_back();
+    at = FindForChange(root, steps);
+    if (at != nullptr && !at->Has(key)) at = nullptr;
   }
-  Value* at = FindForChange(root, steps);
   if (at == nullptr) return NoSuchPath(change.path);
   switch (change.type) {
     case Change::Type::kSetValue:
@@ -440,10 +442,10 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
       at->Append(change.value);
       break;
     case Change::Type::kReplaceMember:
-      *at = WithReplaced(*at, std::get<std::string>(last), change);
+      *at = WithReplaced(*at, key, change);
       break;
     case Change::Type::kRemoveMember:
-      at->Erase(std::get<std::string>(last));
+      at->Erase(key);
       break;
     case Change::Type::kRemoveDocument:
       return BadInput("a document is no part of itself");

@@ -7,6 +7,8 @@
 
 #include "json/json.h"
 #include "json/yaml.h"
+#include "lint/listed.h"
+#include "lint/text_form.h"
 #include "lint/tree.h"
 
 namespace drachma::lint {
@@ -51,21 +53,26 @@ std::string_view NamespaceOf(const Value& object) {
 
 }  // namespace
 
-std::vector<ParameterDocument> FindParameters(std::span<const std::string_view> texts) {
-  std::vector<Value> objects;
+RuleContext ContextOf(std::string driver, std::span<const std::string_view> texts) {
+  RuleContext context{.driver = std::move(driver)};
+  std::vector<Value> others;
   for (const std::string_view text : texts) {
-    Result<std::vector<json::YamlDocument>> documents = json::ReadYaml(text);
+    const Result<std::vector<json::YamlDocument>> documents = json::ReadYaml(PlainForm(text));
     if (!documents) continue;
-    for (json::YamlDocument& document : *documents) objects.push_back(std::move(document.value));
+    for (const json::YamlDocument& document : *documents) {
+      for (ListedObject& object : ObjectsOf(document)) {
+        Value& value = object.document.value;
+        const bool dra = value["apiVersion"].AsString().starts_with(kDra);
+        (dra ? context.objects : others).push_back(std::move(value));
+      }
+    }
   }
-  std::vector<ParameterDocument> found;
-  for (const Value& object : objects) {
+  for (Value& object : others) {
     const std::string_view group = GroupOf(object);
-    if (group.empty() || object["apiVersion"].AsString().starts_with(kDra)) continue;
+    if (group.empty()) continue;
     ParameterDocument document{.object = object};
     bool known = std::ranges::find(kGroups, group) != kGroups.end();
-    for (const Value& owner : objects) {
-      if (!owner["apiVersion"].AsString().starts_with(kDra)) continue;
+    for (const Value& owner : context.objects) {
       for (const Reference& reference : kReferences) {
         const Value& ref = ValueAt(owner, reference.path);
         const std::string_view ns =
@@ -78,9 +85,9 @@ std::vector<ParameterDocument> FindParameters(std::span<const std::string_view> 
         if (reference.of_claim) document.of_claim = true;
       }
     }
-    if (known) found.push_back(std::move(document));
+    if (known) context.parameters.push_back(std::move(document));
   }
-  return found;
+  return context;
 }
 
 const ParameterDocument* FindParameter(const RuleContext& context, const Value& ref,

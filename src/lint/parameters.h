@@ -1,18 +1,18 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "json/value.h"
 #include "lint/rules.h"
 
 namespace drachma::lint {
 
-// The parameters of classic DRA in `texts`: documents that a parametersRef names or whose group is
-// that of a driver of then. Texts that are no YAML have none.
-[[nodiscard]] std::vector<ParameterDocument> FindParameters(
-    std::span<const std::string_view> texts);
+// What rules may know of `texts`: the parameters of classic DRA (documents that a parametersRef
+// names or whose group is that of a driver of then) and the objects of resource.k8s.io, those of
+// lists, too. Texts that are no YAML have none.
+[[nodiscard]] RuleContext ContextOf(std::string driver, std::span<const std::string_view> texts);
 
 // The document that `ref` (a parametersRef of an object in `ns`) means; null when the input does
 // not hold it.

@@ -20,9 +20,10 @@ struct ParameterDocument {
 // What rules may know beside the object.
 struct RuleContext {
   std::string driver = "gpu.nvidia.com";  // the domain of names that have none
-  // Of all files of the input as they were written (parameters.h). CheckText looks for those of
-  // its own text when there are none.
+  // Of all files of the input as they were written (parameters.h); CheckText looks into its own
+  // text when both are empty.
   std::vector<ParameterDocument> parameters = {};
+  std::vector<json::Value> objects = {};  // of resource.k8s.io: claims, templates, classes
 };
 
 // What a rule found: a Finding without file and place (`path` says where), or with an offset into
@@ -31,6 +32,9 @@ struct Found {
   Finding finding;
   std::optional<std::size_t> offset_in_scalar = std::nullopt;
 };
+
+[[nodiscard]] Found MakeFound(std::string path, std::string rule, std::string message,
+                              std::string fix);
 
 // A rule looks at one object in the form in which it was written. Rules are independent of each
 // other: each is one row of Rules().
@@ -48,5 +52,7 @@ struct Rule {
 // The path of the pod spec inside a Pod or a workload ("spec", "spec.template.spec",
 // "spec.jobTemplate.spec.template.spec"); empty for other kinds.
 [[nodiscard]] std::string_view PodSpecPath(const json::Value& object);
+// Where the claim's spec stands: "spec" of a claim, "spec.spec" of a template; empty otherwise.
+[[nodiscard]] std::string_view ClaimSpecPath(const json::Value& object);
 
 }  // namespace drachma::lint

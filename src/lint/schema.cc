@@ -10,6 +10,7 @@
 #include "api/features.h"
 #include "api/kinds.h"
 #include "base/clock.h"
+#include "lint/config_rules.h"
 #include "lint/path.h"
 #include "lint/tree.h"
 #include "validation/gpu_config.h"
@@ -99,12 +100,8 @@ void CheckRules(const api::KindInfo& kind, std::string_view version, Value objec
 }
 
 // What the admission of the GPU drivers refuses in opaque configs.
-void CheckGpuParameters(const Value& object, std::string_view kind, std::vector<Found>& found) {
-  std::string_view configs;
-  if (kind == "DeviceClass") configs = "spec.config";
-  if (kind == "ResourceClaim") configs = "spec.devices.config";
-  if (kind == "ResourceClaimTemplate") configs = "spec.spec.devices.config";
-  if (configs.empty()) return;
+void CheckGpuParameters(const Value& object, std::vector<Found>& found) {
+  const std::string configs = ConfigsPath(object);
   for (std::size_t i = 0; i < ValueAt(object, configs).size(); ++i) {
     const std::string opaque = Child(Item(configs, i), "opaque");
     const std::string_view driver = ValueAt(object, opaque)["driver"].AsString();
@@ -158,7 +155,7 @@ void FindSchemaFaults(const json::YamlDocument& document, std::vector<Found>& fo
   for (const std::string& text : decoded->strict_errors) {
     found.push_back(Make(QuotedPath(text), "unknown-field", text));
   }
-  if (parts.group == "resource.k8s.io") CheckGpuParameters(object, kind_name, found);
+  CheckGpuParameters(object, found);
   decoded->value.Set("apiVersion", object["apiVersion"]);
   decoded->value.Set("kind", object["kind"]);
   CheckRules(*kind, parts.version, std::move(decoded->value), found);

@@ -9,33 +9,11 @@
 #include <optional>
 #include <utility>
 
+#include "lint/known_names.h"
+#include "lint/selector_values.h"
+
 namespace drachma::lint {
 namespace {
-
-// How a known name is spelled and compared (the GPU driver's attributes and capacities).
-enum class Known : unsigned char { kText, kVersion, kCapacity };
-struct KnownName {
-  std::string_view written;  // lower case, without separators
-  std::string_view name;
-  Known known;
-};
-constexpr auto kKnownNames = std::to_array<KnownName>({
-    {"memory", "memory", Known::kCapacity},
-    {"gpumemory", "memory", Known::kCapacity},
-    {"mem", "memory", Known::kCapacity},
-    {"vram", "memory", Known::kCapacity},
-    {"multiprocessors", "multiprocessors", Known::kCapacity},
-    {"copyengines", "copyEngines", Known::kCapacity},
-    {"decoders", "decoders", Known::kCapacity},
-    {"encoders", "encoders", Known::kCapacity},
-    {"computecapability", "cudaComputeCapability", Known::kVersion},
-    {"cudacomputecapability", "cudaComputeCapability", Known::kVersion},
-    {"driverversion", "driverVersion", Known::kVersion},
-    {"cudadriverversion", "cudaDriverVersion", Known::kVersion},
-    {"model", "productName", Known::kText},
-    {"product", "productName", Known::kText},
-    {"productname", "productName", Known::kText},
-});
 
 // Suffixes that named the type of a value in old forms.
 constexpr std::array<std::string_view, 7> kTypeSuffixes = {"string",   "int",   "bool",  "version",
@@ -43,22 +21,6 @@ constexpr std::array<std::string_view, 7> kTypeSuffixes = {"string",   "int",   
 constexpr std::array<std::string_view, 6> kOperators = {">=", "<=", "==", "!=", ">", "<"};
 
 bool IsIdentifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string Folded(std::string_view name) {
-  std::string folded;
-  for (const char c : name) {
-    if (c != '_' && c != '-') {
-      folded += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return folded;
-}
-
-const KnownName* FindKnown(std::string_view name) {
-  const std::string folded = Folded(name);
-  const auto found = std::ranges::find(kKnownNames, folded, &KnownName::written);
-  return found == kKnownNames.end() ? nullptr : &*found;
-}
 
 // Memory of 80 means 80Gi: no GPU has so few bytes.
 bool MeansGibibytes(std::string_view literal) {
@@ -189,7 +151,8 @@ class Corrector {
       copied = Correct(*access);
     }
     form_.corrected += text_.substr(copied);
-    if (form_.faults.empty()) form_.corrected = text_;
+    const auto mended = [](const SelectorFault& fault) { return fault.mended; };
+    if (std::ranges::none_of(form_.faults, mended)) form_.corrected = text_;
     if (domain_added_ && !guarded_) {
       const bool alternatives = form_.corrected.find("||") != std::string::npos;
       form_.corrected = alternatives
@@ -204,6 +167,13 @@ class Corrector {
     form_.faults.push_back(
         {.offset = offset, .rule = std::move(rule), .message = std::move(message)});
   }
+  void Report(std::size_t offset, const ValueFault& fault) {
+    form_.faults.push_back({.offset = offset + fault.offset,
+                            .rule = fault.rule,
+                            .message = fault.message,
+                            .severity = fault.severity,
+                            .mended = !fault.replacement.empty()});
+  }
 
   // Appends the corrected form of `access` (and of the comparison behind it); returns where the
   // rest of the expression goes on.
@@ -214,9 +184,10 @@ class Corrector {
     const bool no_domain = names.size() == 1 && names[0].find('.') == std::string::npos;
     if (names.size() != 2 && !no_domain) return Keep(access);
     std::string name = names.back();
-    const std::string domain = no_domain ? domain_ : names[0];
-    const KnownName* known = domain == domain_ && IsGpuDomain() ? FindKnown(name) : nullptr;
-    const bool capacity = access.capacity || (known != nullptr && known->known == Known::kCapacity);
+    std::string domain = no_domain ? domain_ : names[0];
+    const KnownName* known = FindKnown(domain, name);
+    const bool capacity =
+        access.capacity || (known != nullptr && known->type == ValueType::kQuantity);
     if (capacity && !access.capacity) {
       Fault(access.begin, "selector-capacity-as-attribute",
             fmt::format("{} is a capacity of a device, not an attribute: it is read with "
@@ -227,22 +198,54 @@ class Corrector {
       domain_added_ = true;
       Fault(access.begin, "selector-name-without-domain",
             fmt::format("\"{}\" has no domain: the first index of device.{} is the domain of the "
-                        "name (usually the driver), here device.{}['{}'].{}",
+                        "name (usually the driver), here {}",
                         name, access.capacity ? "capacity" : "attributes",
-                        capacity ? "capacity" : "attributes", domain,
-                        known == nullptr ? name : std::string(known->name)));
+                        known == nullptr ? Rendered(capacity, domain, name)
+                                         : Rendered(capacity, DomainOf(*known), known->name)));
     }
     if (known != nullptr && name != known->name) {
       Fault(access.begin, "selector-unknown-name",
             fmt::format("the driver {} publishes \"{}\" as \"{}\"", domain, name, known->name));
       name = known->name;
     }
-    form_.corrected += Rendered(capacity, domain, name);
-    return CorrectComparison(access, capacity, known != nullptr && known->known == Known::kVersion,
-                             name == "memory");
+    if (known != nullptr && domain != DomainOf(*known)) {
+      if (!no_domain) {
+        Fault(access.begin, "selector-unknown-name",
+              fmt::format("{} has the domain {}, whichever driver publishes it", name,
+                          DomainOf(*known)));
+      }
+      domain = DomainOf(*known);
+    }
+    if (known == nullptr && !access.capacity) Unknown(access, domain, name);
+    const std::string rendered = Rendered(capacity, domain, name);
+    if (known != nullptr) {
+      if (const auto fault = CheckValue(*known, rendered, text_.substr(access.end))) {
+        Report(access.end, *fault);
+        form_.corrected += fault->replacement.empty() ? rendered : fault->replacement;
+        return access.end + (fault->replacement.empty() ? 0 : fault->length);
+      }
+    }
+    form_.corrected += rendered;
+    return CorrectComparison(
+        access, capacity, known != nullptr && known->type == ValueType::kVersion, name == "memory");
   }
 
-  [[nodiscard]] bool IsGpuDomain() const { return domain_ == "gpu.nvidia.com"; }
+  static std::string_view DomainOf(const KnownName& known) {
+    return known.domain.empty() ? known.driver : known.domain;
+  }
+
+  // Reading what no device has makes the selector fail.
+  void Unknown(const Access& access, std::string_view driver, std::string_view name) {
+    const std::string attributes = AttributesOf(driver);
+    if (attributes.empty()) return;
+    form_.faults.push_back(
+        {.offset = access.begin,
+         .rule = "selector-unknown-name",
+         .message = fmt::format("the driver {} of today publishes no attribute \"{}\" but {}",
+                                driver, name, attributes),
+         .severity = Severity::kWarning,
+         .mended = false});
+  }
 
   std::size_t Keep(const Access& access) {
     form_.corrected += text_.substr(access.begin, access.end - access.begin);

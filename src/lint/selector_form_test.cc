@@ -52,7 +52,7 @@ TEST(CorrectSelector, TypeSuffixesGo) {
             "device.attributes['dra.net'].rdma == true");
   EXPECT_EQ(Corrected("device.attributes['model'].string == 'a100'"),
             "device.driver == 'gpu.nvidia.com' && "
-            "device.attributes['gpu.nvidia.com'].productName == 'a100'");
+            "device.attributes['gpu.nvidia.com'].productName.contains('A100')");
 }
 
 TEST(CorrectSelector, AlternativesStayTogetherBehindTheGuard) {

@@ -50,13 +50,6 @@ std::string_view MeantField(const api::TypeInfo& type, const Value& owner, std::
   return meant;
 }
 
-Found Make(std::string path, std::string rule, std::string message, std::string fix) {
-  return {.finding = {.rule = std::move(rule),
-                      .message = std::move(message),
-                      .fix = std::move(fix),
-                      .path = std::move(path)}};
-}
-
 // `value` as the scalar that the field wants; nothing when it is one or cannot be read as one.
 std::optional<Value> AsWanted(const Value& value, Scalar wanted) {
   switch (wanted) {
@@ -107,9 +100,9 @@ class Walker {
                const std::string& path) {
     const std::string_view meant = MeantField(type, owner, member.key());
     if (meant.empty()) return;
-    Found made = Make(path, "misspelled-field",
-                      fmt::format("unknown field \"{}\": the field is called {}", path, meant),
-                      fmt::format("{}: …", meant));
+    Found made = MakeFound(path, "misspelled-field",
+                           fmt::format("unknown field \"{}\": the field is called {}", path, meant),
+                           fmt::format("{}: …", meant));
     made.finding.changes = {{.type = Change::Type::kReplaceMember,
                              .path = path,
                              .key = std::string(meant),
@@ -144,9 +137,9 @@ class Walker {
     const std::optional<Value> wanted = AsWanted(value, field.scalar);
     if (!wanted) return;
     const std::string text = json::Write(*wanted);
-    Found made =
-        Make(path, "wrong-scalar",
-             fmt::format("{} is {}, not {}", path, NameOf(field.scalar), json::Write(value)), text);
+    Found made = MakeFound(
+        path, "wrong-scalar",
+        fmt::format("{} is {}, not {}", path, NameOf(field.scalar), json::Write(value)), text);
     made.finding.changes = {{.path = path, .value = *wanted}};
     found_.push_back(std::move(made));
   }
@@ -156,7 +149,7 @@ class Walker {
     const bool of_structs = field.scalar == Scalar::kStruct && value.IsObject();
     const bool of_texts = field.scalar == Scalar::kString && value.IsString();
     if (!of_structs && !of_texts) return;
-    Found made = Make(path, "list-wanted", fmt::format("{} is a list", path), "[…]");
+    Found made = MakeFound(path, "list-wanted", fmt::format("{} is a list", path), "[…]");
     made.finding.changes = {{.path = path, .value = Value::Array({value})}};
     found_.push_back(std::move(made));
   }
