@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/objects.h"
+#include "gpu/compute_domain.h"
 #include "gpu/driver.h"
 
 namespace drachma::cluster {
@@ -42,6 +43,9 @@ Result<GroupGpu> ParseGpuAnnotation(std::string_view text) {
   if (mode == "mig=dynamic") gpu.mig = gpu::MigMode::kDynamic;
   return gpu;
 }
+
+// GB200 and GB300: their boards reach those of other nodes over NVLink.
+bool IsGraceBlackwell(const gpu::Model& model) { return model.key.starts_with("GB"); }
 
 // A label value may hold no spaces.
 std::string LabelText(std::string_view text) {
@@ -159,6 +163,10 @@ Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(const json::Valu
              gpu::GpuDriver::Create(
                  name, std::make_unique<gpu::SimBackend>(name, *gpu.model, gpu.count, gpu.mig)));
   drivers.push_back(std::move(driver));
+  const std::string_view clique = client::LabelOf(node, kCliqueLabel);
+  if (!clique.empty() || IsGraceBlackwell(*gpu.model)) {
+    drivers.push_back(std::make_unique<gpu::ComputeDomainDriver>(name, std::string(clique)));
+  }
   return drivers;
 }
 

@@ -53,6 +53,18 @@ TEST(Fleet, EveryBuiltInFleetIsReadBackAsItIsWritten) {
   }
 }
 
+TEST(Fleet, NodesOfAnNvlinkDomainHaveTheComputeDomainDriver) {
+  const auto drivers_of = [](std::string_view annotation, std::string_view clique) {
+    json::Value metadata = json::Value::Object({{"name", "n"}});
+    metadata.Edit("annotations").Set(node::kSimulatedGpu, annotation);
+    if (!clique.empty()) metadata.Edit("labels").Set("nvidia.com/gpu.clique", clique);
+    return DriversOf(json::Value::Object({{"metadata", std::move(metadata)}})).value().size();
+  };
+  EXPECT_EQ(drivers_of("H100-80GB x8", ""), 1U);
+  EXPECT_EQ(drivers_of("H100-80GB x8", "rack-1.0"), 2U);
+  EXPECT_EQ(drivers_of("GB300-278GB x4", ""), 2U);
+}
+
 TEST(Fleet, AnUnknownNameNamesTheKnownOnes) {
   EXPECT_THAT(FindFleet("dgx").error().message, HasSubstr("gb200-nvl72"));
 }

@@ -33,6 +33,9 @@ struct Board {
   MigMode mig = MigMode::kOff;
 };
 
+// Whether parts can be made of `board`: its MIG mode and its model allow it.
+[[nodiscard]] bool CanBeCut(const Board& board);
+
 // A device that can be made of a board: the whole of it, or a part that may not exist yet.
 struct BoardDevice {
   std::string name;                     // "gpu-0", "gpu-0-mig-1g10gb-19-6"

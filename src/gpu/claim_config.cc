@@ -21,22 +21,34 @@ struct Entry {
 
 // The kind of config that a device takes.
 GpuOpaqueConfig DefaultOf(DeviceType type) {
-  if (type == DeviceType::kMig) return validation::MigDeviceConfig{};
-  return validation::GpuConfig{};
+  switch (type) {
+    case DeviceType::kGpu:
+      return validation::GpuConfig{};
+    case DeviceType::kMig:
+      return validation::MigDeviceConfig{};
+    case DeviceType::kChannel:
+      return validation::ComputeDomainChannelConfig{};
+    case DeviceType::kDaemon:
+      return validation::ComputeDomainDaemonConfig{};
+  }
+  return {};
 }
 
-// The configs for this driver, weakest first.
-Result<std::vector<Entry>> EntriesOf(const Value& allocation,
-                                     const validation::DriverGates& gates) {
+// Simulated hardware has nothing that can be handed to a virtual machine. MPS is a matter of each
+// GPU (Share).
+bool Enabled(std::string_view gate) { return gate != "PassthroughSupport"; }
+
+// The configs for `driver`, weakest first.
+Result<std::vector<Entry>> EntriesOf(std::string_view driver, const Value& allocation) {
   std::vector<Entry> entries;
   for (const std::string_view source : {"FromClass", "FromClaim"}) {
     for (const Value& entry : allocation.At({"devices", "config"}).Items()) {
       const Value& opaque = entry["opaque"];
       if (entry["source"].AsString() != source) continue;
       if (opaque.IsNull()) return Fail(Code::kInvalid, "only opaque parameters are supported");
-      if (opaque["driver"].AsString() != validation::kGpuDriver) continue;
+      if (opaque["driver"].AsString() != driver) continue;
       Result<GpuOpaqueConfig> config =
-          validation::ReadGpuConfig(opaque["parameters"], validation::Decoding::kStrict, gates);
+          validation::ReadGpuConfig(opaque["parameters"], validation::Decoding::kStrict, Enabled);
       if (!config) {
         config.error().message = "error decoding config parameters: " + config.error().message;
         return std::unexpected(std::move(config.error()));
@@ -75,12 +87,14 @@ Result<std::optional<std::size_t>> Find(std::span<const Entry> entries,
 
 }  // namespace
 
-std::string_view NameOf(DeviceType type) { return type == DeviceType::kMig ? "mig" : "gpu"; }
+std::string_view NameOf(DeviceType type) {
+  static constexpr std::string_view kNames[] = {"gpu", "mig", "channel", "daemon"};
+  return kNames[static_cast<std::size_t>(type)];
+}
 
-Result<std::vector<ConfigGroup>> GroupsOf(const Value& allocation,
-                                          std::span<const ClaimedDevice> devices,
-                                          const validation::DriverGates& gates) {
-  DRA_ASSIGN(const std::vector<Entry> entries, EntriesOf(allocation, gates));
+Result<std::vector<ConfigGroup>> GroupsOf(std::string_view driver, const Value& allocation,
+                                          std::span<const ClaimedDevice> devices) {
+  DRA_ASSIGN(const std::vector<Entry> entries, EntriesOf(driver, allocation));
   std::vector<ConfigGroup> groups;
   std::vector<std::size_t> keys;  // of groups: the place of the config; behind these, the defaults
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -132,10 +132,6 @@ Value MigDevice(const Board& board, const BoardDevice& part) {
                         {"consumesCounters", Consumes(board, std::move(counters))}});
 }
 
-bool Partitionable(const Board& board) {
-  return board.mig == MigMode::kDynamic && !board.model->profiles.empty();
-}
-
 std::vector<Value> PartitionableDevices(const Board& board) {
   std::vector<Value> devices;
   for (const BoardDevice& device : DevicesOf(board)) {
@@ -156,10 +152,14 @@ void AppendDevices(std::vector<Value> devices, std::size_t per_slice_max,
 
 }  // namespace
 
+bool CanBeCut(const Board& board) {
+  return board.mig == MigMode::kDynamic && !board.model->profiles.empty();
+}
+
 // MIG is switched on and off only where that needs no reset; boards of Ampere offer their parts
 // without the whole.
 std::vector<BoardDevice> DevicesOf(const Board& board) {
-  if (!Partitionable(board)) return {{.name = WholeName(board)}};
+  if (!CanBeCut(board)) return {{.name = WholeName(board)}};
   std::vector<BoardDevice> devices;
   if (!board.model->mig_needs_reset) devices.push_back({.name = WholeName(board)});
   std::vector<const MigProfile*> profiles;
@@ -181,7 +181,7 @@ std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards) {
   std::vector<node::SliceContent> slices;
   std::vector<Value> counter_sets;
   for (const Board& board : boards) {
-    if (!Partitionable(board)) continue;
+    if (!CanBeCut(board)) continue;
     counter_sets.push_back(
         Value::Object({{"name", CounterSetName(board)}, {"counters", AllCounters(*board.model)}}));
   }
@@ -193,7 +193,7 @@ std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards) {
   }
   std::vector<Value> whole;
   for (const Board& board : boards) {
-    if (Partitionable(board)) {
+    if (CanBeCut(board)) {
       AppendDevices(PartitionableDevices(board), kCountingDevicesPerSliceMax, slices);
     } else {
       Board plain = board;

@@ -88,15 +88,6 @@ std::vector<node::Pool> GpuDriver::Pools() const {
 
 void GpuDriver::OnPoolsChanged(std::function<void()> changed) { changed_ = std::move(changed); }
 
-// As the NVIDIA driver's gates exclude each other: MPS is not offered where parts are made.
-bool GpuDriver::Enabled(std::string_view gate) const {
-  if (gate == "MPSSupport") {
-    return std::ranges::none_of(boards_,
-                                [](const Board& board) { return board.mig != MigMode::kOff; });
-  }
-  return gate == "TimeSlicingSettings";
-}
-
 Result<GpuDriver::Offer*> GpuDriver::Take(const Value& result, std::string_view claim_uid) {
   const std::string_view device = result["device"].AsString();
   const auto offer = offers_.find(device);
@@ -121,8 +112,7 @@ Status GpuDriver::SetUp(const Value& claim, std::span<const Value* const> result
          .type = devices[i].device->profile == nullptr ? DeviceType::kGpu : DeviceType::kMig});
   }
   DRA_ASSIGN(const std::vector<ConfigGroup> groups,
-             GroupsOf(claim.At({"status", "allocation"}), claimed,
-                      [this](std::string_view gate) { return Enabled(gate); }));
+             GroupsOf(kDriverName, claim.At({"status", "allocation"}), claimed));
   DRA_TRY(MakeParts(*backend_, devices, changes));
   for (const ConfigGroup& group : groups) {
     DRA_TRY(Share(*backend_, claim.At({"metadata", "uid"}).AsString(), group, devices, changes));

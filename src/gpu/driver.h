@@ -52,7 +52,6 @@ class GpuDriver final : public node::DraPlugin {
   [[nodiscard]] Result<Offer*> Take(const json::Value& result, std::string_view claim_uid);
   [[nodiscard]] Status SetUp(const json::Value& claim, std::span<const json::Value* const> results,
                              std::span<SetUpDevice> devices, std::vector<Change>& changes);
-  [[nodiscard]] bool Enabled(std::string_view gate) const;
 
   const std::string pool_;
   const std::unique_ptr<Backend> backend_;

@@ -207,6 +207,18 @@ TEST_F(MigDriverTest, PartsAreMadeForAClaimAndGoWithIt) {
   EXPECT_TRUE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
 }
 
+TEST(Driver, MpsRunsOnGpusThatCannotBeCutWhateverTheirMigMode) {
+  const auto driver = GpuDriver::Create(
+      "node-1",
+      std::make_unique<SimBackend>("node-1", *FindModel("L4-24GB"), 2, MigMode::kDynamic));
+  const Value claim = ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kMps);
+  (*driver)->Prepare({&claim, 1}, [](const node::PrepareAnswer& answer) {
+    const node::PrepareResult& devices = answer.at("a");
+    ASSERT_TRUE(devices) << devices.error().message;
+    EXPECT_EQ((*devices)[0].report.At({"sharing", "strategy"}).AsString(), "MPS");
+  });
+}
+
 TEST_F(MigDriverTest, NoMpsWhereGpusAreCut) {
   const auto refused = Prepare(ConfiguredClaim("a", {"gpu-0"}, kMps));
   ASSERT_FALSE(refused);

@@ -122,7 +122,13 @@ Status Share(Backend& backend, std::string_view claim_uid, const ConfigGroup& gr
   if (!sharing) return {};
   std::vector<SetUpDevice*> whole;
   for (const std::size_t i : group.devices) {
-    if (!devices[i].admin && devices[i].device->profile == nullptr) whole.push_back(&devices[i]);
+    if (devices[i].admin) continue;
+    if (sharing->mps && CanBeCut(*devices[i].board)) {
+      return Fail(Code::kInvalid, fmt::format("device {}: GPU sharing strategy MPS needs feature "
+                                              "gate MPSSupport, which DynamicMIG excludes",
+                                              devices[i].device->name));
+    }
+    if (devices[i].device->profile == nullptr) whole.push_back(&devices[i]);
   }
   if (whole.empty()) return {};
   if (sharing->mps) return RunMps(backend, claim_uid, *sharing->mps, whole, changes);

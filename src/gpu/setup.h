@@ -36,7 +36,8 @@ struct Change {
                                std::vector<Change>& changes);
 
 // Sets the devices of `group` up as its config says: time slices and MPS of whole GPUs (time slices
-// of parts mean nothing to the hardware). ERRORS: kInvalid for memory limits; the backend's.
+// of parts mean nothing to the hardware). ERRORS: kInvalid for memory limits, and for MPS where
+// parts are made (the NVIDIA driver's gates for the two exclude each other); the backend's.
 [[nodiscard]] Status Share(Backend& backend, std::string_view claim_uid, const ConfigGroup& group,
                            std::span<SetUpDevice> devices, std::vector<Change>& changes);
 
