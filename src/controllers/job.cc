@@ -20,6 +20,7 @@ const client::Resource kJobs = {"batch", "v1", "jobs"};
 const OwnerKind kJob = {kJobs, "Job"};
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kPodKey = "pod:";  // before the keys of pods
+constexpr std::int64_t kBackoffLimit = 6;     // the default of spec.backoffLimit
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
 
 bool IsFinished(const Value& job) {
@@ -80,6 +81,44 @@ Time EndOf(const Value& pod) {
     if (time) end = std::max(end, *time);
   }
   return end;
+}
+
+// When pods may be made again after failures: the wait counts from the end of the latest failed
+// pod, and doubles with each failure since the last success (upstream's backoffStore).
+Time BackoffUntil(const std::vector<const Value*>& pods) {
+  Time last_success;
+  for (const Value* pod : pods) {
+    if ((*pod)["status"]["phase"].AsString() == "Succeeded") {
+      last_success = std::max(last_success, EndOf(*pod));
+    }
+  }
+  Time last_failure;
+  std::int64_t failures = 0;
+  for (const Value* pod : pods) {
+    if ((*pod)["status"]["phase"].AsString() != "Failed" || EndOf(*pod) <= last_success) continue;
+    last_failure = std::max(last_failure, EndOf(*pod));
+    ++failures;
+  }
+  if (failures == 0) return {};
+  constexpr std::int64_t kDoublingsMax = 16;
+  const Duration wait = JobController::kBackoffMin * (1LL << std::min(failures - 1, kDoublingsMax));
+  return last_failure + std::min<Duration>(JobController::kBackoffMax, wait);
+}
+
+// Whether containers that run again in their pods did so more often than the Job allows
+// (pastBackoffLimitOnFailure).
+bool RestartedTooOften(const Value& job, const std::vector<const Value*>& pods) {
+  if (job.At({"spec", "template", "spec", "restartPolicy"}).AsString() != "OnFailure") return false;
+  std::int64_t restarts = 0;
+  for (const Value* pod : pods) {
+    if (client::IsPodTerminal(*pod)) continue;
+    for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+      for (const Value& container : (*pod)["status"][list].Items()) {
+        restarts += container["restartCount"].AsInt();
+      }
+    }
+  }
+  return restarts > 0 && restarts >= job["spec"]["backoffLimit"].AsInt(kBackoffLimit);
 }
 
 EventToRecord JobEvent(const Value& job, client::EventType type, std::string reason,
@@ -236,7 +275,8 @@ Value JobController::NextStatus(const View& view, Work& work) const {
   }
   const std::int64_t succeeded = Total(status, "succeeded");
   const std::int64_t failed = Total(status, "failed");
-  const std::int64_t limit = job["spec"]["backoffLimit"].AsInt(6);
+  const bool too_many_failures = failed > job["spec"]["backoffLimit"].AsInt(kBackoffLimit) ||
+                                 RestartedTooOften(job, view.pods);
   const auto started = ParseTime(status["startTime"].AsString());
   const Value* deadline = job["spec"].Find("activeDeadlineSeconds");
   bool late = false;
@@ -249,10 +289,15 @@ Value JobController::NextStatus(const View& view, Work& work) const {
       view.completions ? succeeded >= *view.completions : succeeded > 0 && view.active.empty();
   const bool counted = status["uncountedTerminatedPods"].empty();
   const bool at_rest = view.active.empty() && terminating == 0 && counted;
-  if (failed > limit || late) {
-    const char* reason = late ? "DeadlineExceeded" : "BackoffLimitExceeded";
-    const char* message = late ? "Job was active longer than specified deadline"
-                               : "Job has reached the specified backoff limit";
+  const bool given_up = client::IsConditionTrue(job, "FailureTarget");
+  if (given_up || too_many_failures || late) {
+    std::string_view reason = late ? "DeadlineExceeded" : "BackoffLimitExceeded";
+    std::string_view message = late ? "Job was active longer than specified deadline"
+                                    : "Job has reached the specified backoff limit";
+    if (given_up) {
+      reason = (*client::ConditionOf(job, "FailureTarget"))["reason"].AsString();
+      message = (*client::ConditionOf(job, "FailureTarget"))["message"].AsString();
+    }
     condition("FailureTarget", true, reason, message);
     if (at_rest) condition("Failed", true, reason, message);
   } else if (enough) {
@@ -334,20 +379,10 @@ void JobController::ManagePods(const View& view, Work& work) {
     return Delete(view, VictimsOf(view.active, view.active, count, Now()), work);
   }
   if (active == wanted) return;
-  // Upstream's back-off: it counts from the end of the latest failed pod.
-  const std::int64_t failed = Total(status, "failed");
-  if (failed > 0) {
-    Time last;
-    for (const Value* pod : view.pods) {
-      if ((*pod)["status"]["phase"].AsString() == "Failed") last = std::max(last, EndOf(*pod));
-    }
-    const Duration wait = std::min<Duration>(
-        kBackoffMax, kBackoffMin * (1LL << std::min<std::int64_t>(failed - 1, 16)));
-    const Duration left = last + wait - Now();
-    if (left > Duration(0)) {
-      work.again = std::min(work.again.value_or(left), left);
-      return;
-    }
+  const Duration left = BackoffUntil(view.pods) - Now();
+  if (left > Duration(0)) {
+    work.again = std::min(work.again.value_or(left), left);
+    return;
   }
   Create(view, static_cast<std::size_t>(wanted - active), work);
 }

@@ -72,6 +72,37 @@ TEST_F(JobTest, AFailedPodIsReplacedAfterItsBackOff) {
   EXPECT_EQ(Status()["failed"].AsInt(), 1);
 }
 
+TEST_F(JobTest, ASuccessEndsTheBackOffOfEarlierFailures) {
+  Create(R"({"completions":2})");
+  End(Pods()[0], "Failed");
+  cluster_.Run(std::chrono::seconds(15));
+  for (const std::string& pod : Pods()) {
+    if (cluster_.Get(resources::kPods, pod)["status"]["phase"].IsNull()) End(pod, "Succeeded");
+  }
+  EXPECT_EQ(Pods().size(), 3U);
+}
+
+TEST_F(JobTest, ContainersThatRunAgainTooOftenEndIt) {
+  Create(R"({"backoffLimit":2,"template":{"metadata":{"labels":{"job":"j"}},
+      "spec":{"restartPolicy":"OnFailure","containers":[{"name":"c"}]}}})");
+  const auto restarts = [&](int count) {
+    cluster_.api().Change(resources::kPods, "default", Pods()[0], [&](Value& pod) {
+      pod.Edit("status") = Value::Object(
+          {{"phase", "Running"},
+           {"containerStatuses", Value::Array({Value::Object({{"restartCount", count}})})}});
+    });
+    cluster_.Run();
+  };
+  restarts(1);
+  EXPECT_FALSE(Has("FailureTarget"));
+  restarts(2);
+  EXPECT_TRUE(Has("FailureTarget"));
+  End(Pods()[0], "Failed");
+  EXPECT_TRUE(Has("Failed"));
+  EXPECT_EQ((*client::ConditionOf(cluster_.Get(kJobs, "j"), "Failed"))["reason"].AsString(),
+            "BackoffLimitExceeded");
+}
+
 TEST_F(JobTest, TooManyFailuresEndIt) {
   Create(R"({"backoffLimit":0})");
   End(Pods()[0], "Failed");

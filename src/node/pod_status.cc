@@ -11,7 +11,8 @@ namespace {
 
 using json::Value;
 
-enum class Stage { kCreating, kRunning, kEnded };
+enum class Stage { kCreating, kRunning, kBackingOff, kRestarted, kEnded };
+constexpr std::string_view kCrashLoop = "CrashLoopBackOff";
 
 // Conditions keep the time of their last change of status.
 void AddCondition(const Value& pod, Value& conditions, std::string_view type, bool status,
@@ -62,14 +63,60 @@ Value Terminated(const Value& pod, const Value& container, const PodEnd& end,
                                                 {"containerID", ContainerId(pod, container)}}));
 }
 
-// The state of one container at a stage.
-Value ContainerStatus(const Value& pod, const Value& container, Stage stage, bool init,
-                      const PodEnd& end, std::string_view now) {
+// What `statuses` says of the container of that name; null: nothing.
+const Value& StatusOf(const Value& statuses, std::string_view name) {
+  static const Value none;
+  for (const Value& status : statuses.Items()) {
+    if (status["name"].AsString() == name) return status;
+  }
+  return none;
+}
+
+// A time as Go prints it: "10s", "2m40s".
+std::string GoText(std::chrono::seconds time) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(time);
+  const auto rest = (time - minutes).count();
+  if (minutes.count() == 0) return fmt::format("{}s", rest);
+  return fmt::format("{}m{}s", minutes.count(), rest);
+}
+
+// The container as it was before, but that it ended, and waits or runs again.
+Value AgainStatus(const Value& pod, const Value& container, const Value& old, Stage stage,
+                  const PodEnd& end, std::string_view now) {
+  Value status = old;
+  const std::string_view started = old["state"]["running"]["startedAt"].AsString();
+  if (!started.empty()) {
+    status.Set("lastState", Value::Object({{"terminated", Terminated(pod, container, end, started,
+                                                                     now)["terminated"]}}));
+  }
+  const bool runs = stage == Stage::kRestarted;
+  if (runs) {
+    status.Set("state", OnlyState("running", Value::Object({{"startedAt", now}})));
+    status.Set("restartCount", old["restartCount"].AsInt() + 1);
+  } else {
+    const std::string message =
+        fmt::format("back-off {} restarting failed container={} pod={}_{}({})", GoText(end.backoff),
+                    container["name"].AsString(), client::NameOf(pod), client::NamespaceOf(pod),
+                    client::UidOf(pod));
+    status.Set("state",
+               OnlyState("waiting", Value::Object({{"reason", kCrashLoop}, {"message", message}})));
+  }
+  status.Set("ready", runs);
+  status.Set("started", runs);
+  return status;
+}
+
+// The state of one container at a stage; `old` is what its status says so far.
+Value ContainerStatus(const Value& pod, const Value& container, const Value& old, Stage stage,
+                      bool init, const PodEnd& end, std::string_view now) {
+  if (stage == Stage::kBackingOff || stage == Stage::kRestarted) {
+    return init ? old : AgainStatus(pod, container, old, stage, end, now);
+  }
   const std::string_view image = container["image"].AsString();
   Value status = Value::Object({{"name", container["name"]}, {"image", image}});
   status.Set("imageID", stage == Stage::kCreating ? Value("") : Value(image));
-  status.Set("restartCount", 0);
-  status.Set("lastState", Value::Object());
+  status.Set("restartCount", old["restartCount"].AsInt());
+  status.Set("lastState", old["lastState"].IsNull() ? Value::Object() : old["lastState"]);
   const std::string_view started = pod["status"]["startTime"].AsString(now);
   const bool done = init && !IsSidecar(container);
   const PodEnd completed{.reason = "Completed"};
@@ -96,9 +143,12 @@ Value ContainerStatus(const Value& pod, const Value& container, Stage stage, boo
 
 Value ContainerStatuses(const Value& pod, std::string_view field, Stage stage, const PodEnd& end,
                         std::string_view now) {
+  const bool init = field == "initContainers";
+  const Value& old = pod["status"][init ? "initContainerStatuses" : "containerStatuses"];
   Value statuses = Value::Array();
   for (const Value& container : pod["spec"][field].Items()) {
-    statuses.Append(ContainerStatus(pod, container, stage, field == "initContainers", end, now));
+    statuses.Append(ContainerStatus(pod, container, StatusOf(old, container["name"].AsString()),
+                                    stage, init, end, now));
   }
   return statuses;
 }
@@ -106,19 +156,18 @@ Value ContainerStatuses(const Value& pod, std::string_view field, Stage stage, c
 Value Conditions(const Value& pod, Stage stage, const PodEnd& end, std::string_view now) {
   Value conditions = Value::Array();
   const Value& containers = pod["spec"]["containers"];
-  const bool running = stage == Stage::kRunning;
+  const bool running = stage == Stage::kRunning || stage == Stage::kRestarted;
   std::string_view reason;
   std::string message;
-  if (stage == Stage::kCreating || end.failed) {
-    reason = stage == Stage::kCreating ? "ContainersNotReady" : "PodFailed";
-    if (stage == Stage::kCreating) {
-      message = fmt::format("containers with unready status: [{}]", Names(containers));
-    }
+  if (stage == Stage::kCreating || stage == Stage::kBackingOff) {
+    reason = "ContainersNotReady";
+    message = fmt::format("containers with unready status: [{}]", Names(containers));
   } else if (stage == Stage::kEnded) {
-    reason = "PodCompleted";
+    reason = end.failed ? "PodFailed" : "PodCompleted";
   }
   const bool initialized = stage != Stage::kCreating || pod["spec"]["initContainers"].empty();
-  AddCondition(pod, conditions, "PodReadyToStartContainers", running, "", "", now);
+  AddCondition(pod, conditions, "PodReadyToStartContainers", running || stage == Stage::kBackingOff,
+               "", "", now);
   AddCondition(pod, conditions, "Initialized", initialized,
                initialized ? (stage == Stage::kEnded && !end.failed ? "PodCompleted" : "")
                            : "ContainersNotInitialized",
@@ -174,6 +223,23 @@ Value RunningPatch(const Value& pod, const PodAddresses& addresses, Time now) {
 
 Value EndedPatch(const Value& pod, const PodEnd& end, Time now) {
   return StatusPatch(pod, end.failed ? "Failed" : "Succeeded", Stage::kEnded, end, now);
+}
+
+Value BackingOffPatch(const Value& pod, const PodEnd& end, Time now) {
+  return StatusPatch(pod, "Running", Stage::kBackingOff, end, now);
+}
+
+Value RestartedPatch(const Value& pod, const PodEnd& end, Time now) {
+  return StatusPatch(pod, "Running", Stage::kRestarted, end, now);
+}
+
+std::optional<Time> BackingOffSince(const Value& pod) {
+  for (const Value& status : pod["status"]["containerStatuses"].Items()) {
+    if (status["state"]["waiting"]["reason"].AsString() != kCrashLoop) continue;
+    const auto end = ParseTime(status["lastState"]["terminated"]["finishedAt"].AsString());
+    if (end) return *end;
+  }
+  return std::nullopt;
 }
 
 Value FailedPatch(const Value& pod, std::string_view reason, std::string_view message) {

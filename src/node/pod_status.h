@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,8 @@ struct PodEnd {
   bool failed = false;
   std::int64_t exit_code = 0;
   std::string reason;  // "Completed", "Error"
+  // How long they wait until they run again; for BackingOffPatch.
+  std::chrono::seconds backoff{};
 };
 
 struct PodAddresses {
@@ -28,7 +32,13 @@ struct PodAddresses {
 [[nodiscard]] json::Value RunningPatch(const json::Value& pod, const PodAddresses& addresses,
                                        Time now);
 [[nodiscard]] json::Value EndedPatch(const json::Value& pod, const PodEnd& end, Time now);
-// A pod that the kubelet refuses, or whose deadline has passed.
+// The containers ended with `end` and wait until they run again (CrashLoopBackOff).
+[[nodiscard]] json::Value BackingOffPatch(const json::Value& pod, const PodEnd& end, Time now);
+// The containers run again: those that still ran, according to `pod`, ended with `end` just now.
+[[nodiscard]] json::Value RestartedPatch(const json::Value& pod, const PodEnd& end, Time now);
+// When the containers of a pod in CrashLoopBackOff ended; nothing for other pods.
+[[nodiscard]] std::optional<Time> BackingOffSince(const json::Value& pod);
+// A pod that the kubelet refuses.
 [[nodiscard]] json::Value FailedPatch(const json::Value& pod, std::string_view reason,
                                       std::string_view message);
 

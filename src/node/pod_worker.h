@@ -22,6 +22,12 @@ class PodWorker final : public controllers::Controller {
   static constexpr Duration kRetryMin = std::chrono::seconds(1);
   static constexpr Duration kRetryMax = std::chrono::seconds(30);
 
+  // Before containers that ended run again: not at all the first time, then from the first to the
+  // second, doubling; from the start again after twice the second without an end
+  // (kubelet's initialCrashLoopBackOff, MaxContainerBackOff).
+  static constexpr std::chrono::seconds kCrashBackoffMin = std::chrono::seconds(10);
+  static constexpr std::chrono::seconds kCrashBackoffMax = std::chrono::minutes(5);
+
   PodWorker(controllers::Host& host, NodeTable& table);
 
   [[nodiscard]] controllers::Work Sync(const std::string& key) override;
@@ -47,6 +53,8 @@ class PodWorker final : public controllers::Controller {
     int failures = 0;
     Time retry_at;
     std::optional<Time> stopping_since;
+    std::chrono::seconds crash_backoff{};  // before its containers may run again; zero: at once
+    Time restarted_at;                     // when they did last
   };
 
   void OnPod(const client::Change& change);
@@ -70,11 +78,16 @@ class PodWorker final : public controllers::Controller {
   // Whether the pod holds no claim any more; does the next step towards it.
   bool ReleaseClaims(SimNode& node, State& state);
 
+  // Fails a pod that the node has no room for; false: it is accepted.
+  [[nodiscard]] bool Reject(const json::Value& pod, controllers::Work& work) const;
   void StartPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
   void RunPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
+  // The containers ended with `end` and run again, now or after their back-off.
+  void Restart(const json::Value& pod, State& state, PodEnd end, controllers::Work& work);
   void StopPod(const json::Value& pod, SimNode& node, State& state, controllers::Work& work);
 
   NodeTable& table_;
+  controllers::Cache& nodes_;
   controllers::Cache& pods_;
   std::map<std::string, State, std::less<>> states_;  // by uid
   std::map<std::string, std::set<std::string>, std::less<>> pods_of_node_;

@@ -264,6 +264,77 @@ TEST_F(SimulatedNodesTest, APodEndsAfterItsRunTimeAndGivesItsClaimBackFirst) {
   EXPECT_THAT(log_, ElementsAre("prepare c", "unprepare c"));
 }
 
+TEST_F(SimulatedNodesTest, APodOfAControllerRunsAgainEverMoreSlowly) {
+  api_.Apply(kClaim);
+  PutPod(kRunSeconds, "0");
+  api_.Change(resources::kPods, "default", "p", [](Value& pod) {
+    pod.Edit("metadata")
+        .Set("ownerReferences",
+             Value::Array({Value::Object({{"kind", "StatefulSet"}, {"controller", true}})}));
+  });
+  Run();
+  const auto container = [&] { return Pod()["status"]["containerStatuses"].Items()[0]; };
+  EXPECT_EQ(container()["restartCount"].AsInt(), 1) << "the first time at once";
+  EXPECT_EQ(container().At({"state", "waiting", "reason"}).AsString(), "CrashLoopBackOff");
+  EXPECT_EQ(container().At({"state", "waiting", "message"}).AsString(),
+            "back-off 10s restarting failed container=c pod=p_default(uid-p)");
+  EXPECT_EQ(container().At({"lastState", "terminated", "reason"}).AsString(), "Completed");
+  EXPECT_FALSE(client::IsConditionTrue(Pod(), "Ready"));
+  EXPECT_EQ(Phase(), "Running");
+  EXPECT_THAT(Events(),
+              ElementsAre("Back-off restarting failed container c in pod p_default(uid-p)"));
+  // After 10, 20, 40, 80, 160 and then every 300 seconds.
+  Run(std::chrono::seconds(31));
+  EXPECT_EQ(container()["restartCount"].AsInt(), 3);
+  Run(std::chrono::hours(1));
+  EXPECT_EQ(container()["restartCount"].AsInt(), 3 + 3 + 11);
+  EXPECT_THAT(log_, ElementsAre("prepare c"));
+}
+
+TEST_F(SimulatedNodesTest, AFailedPodRunsAgainUntilItsDeadlineWhereItsPolicySaysSo) {
+  api_.Apply(kClaim);
+  PutPod(kRunSeconds, "5");
+  api_.Change(resources::kPods, "default", "p", [](Value& pod) {
+    pod.Edit("metadata").Edit("annotations").Set(kExitCode, "3");
+    pod.Edit("spec").Set("restartPolicy", "OnFailure");
+    pod.Edit("spec").Set("activeDeadlineSeconds", 60);
+  });
+  Run(std::chrono::seconds(12));
+  const Value container = Pod()["status"]["containerStatuses"].Items()[0];
+  EXPECT_EQ(container["restartCount"].AsInt(), 1);
+  EXPECT_EQ(container.At({"lastState", "terminated", "exitCode"}).AsInt(), 3);
+  Run(std::chrono::minutes(1));
+  EXPECT_EQ(Phase(), "Failed");
+  EXPECT_EQ(Pod()["status"]["reason"].AsString(), "DeadlineExceeded");
+  EXPECT_THAT(log_, ElementsAre("prepare c", "unprepare c"));
+}
+
+TEST_F(SimulatedNodesTest, APodIsRefusedThatAsksForDevicesAndHasNoClaimForThem) {
+  const auto asks = [&](std::string_view resource) {
+    PutPod();
+    api_.Change(resources::kPods, "default", "p", [&](Value& pod) {
+      pod.Edit("spec").Erase("resourceClaims");
+      pod.Edit("spec")
+          .Edit("containers")
+          .EditItem(0)
+          .Set("resources", Value::Object({{"requests", Value::Object({{resource, "2"}})}}));
+    });
+  };
+  asks("nvidia.com/gpu");
+  Run();
+  EXPECT_EQ(Phase(), "Failed");
+  EXPECT_EQ(Pod()["status"]["reason"].AsString(), "OutOfnvidia.com/gpu");
+  EXPECT_EQ(Pod()["status"]["message"].AsString(),
+            "Pod was rejected: Node didn't have enough resource: nvidia.com/gpu, requested: 2, "
+            "used: 0, capacity: 0");
+  EXPECT_THAT(Events(), ElementsAre("Node didn't have enough resource: nvidia.com/gpu, requested: "
+                                    "2, used: 0, capacity: 0"));
+  api_.Remove(resources::kPods, "default", "p");
+  asks("deviceclass.resource.kubernetes.io/gpu.nvidia.com");
+  Run();
+  EXPECT_EQ(Phase(), "Failed");
+}
+
 TEST_F(SimulatedNodesTest, ADeletedPodStopsWithinItsGracePeriodAndGoes) {
   api_.Apply(kClaim);
   PutPod(kStopSeconds, "60");
