@@ -73,6 +73,9 @@ class Binder {
     return pod.uid + "/extended-resources";
   }
 
+  // Deletes the claim for a pod's extended resources, as well as that goes.
+  void DeleteExtendedClaim(const state::ClaimView& claim);
+
  private:
   struct ClaimWork;
   using BindingPtr = std::shared_ptr<Binding>;
@@ -85,8 +88,9 @@ class Binder {
   void StepClaim(const BindingPtr& binding, ClaimWork& work);
   void WriteClaim(const BindingPtr& binding, ClaimWork& work, json::Value object,
                   std::string_view subresource);
-  // Whether the claim may be written now. Otherwise another binding writes it: StepClaim comes again
-  // once that write has been answered, so that pods which share a claim do not meet as conflicts.
+  // Whether the claim may be written now. Otherwise another binding writes it: StepClaim comes
+  // again once that write has been answered, so that pods which share a claim do not meet as
+  // conflicts.
   [[nodiscard]] bool TakeTurn(const BindingPtr& binding, ClaimWork& work);
   void ReadAgain(const BindingPtr& binding, ClaimWork& work);
   void Settle(const BindingPtr& binding, ClaimWork& work, Status status);
@@ -99,7 +103,6 @@ class Binder {
   void TakeBackReservation(const Binding& binding, const ClaimWork& work);
   void CleanUp(client::Request request, Answer answered = {});
   [[nodiscard]] bool IsReserved(const state::ClaimView& claim, const state::PodView& pod) const;
-  void DeleteExtendedClaim(const state::ClaimView& claim);
 
   client::Client& client_;
   state::ClusterState& state_;

@@ -132,6 +132,10 @@ std::optional<Attempt> Cycle::Resolve(const state::PodPtr& pod, Needs& needs,
     if (!claim->fault.empty())
       return Errored{fmt::format("claim {}: {}", claim->key(), claim->fault)};
     if (claim->allocated()) {
+      if (!IsReservedForPod(*claim, *pod, gates_) && nominations_.IsToBeFreed(claim->uid, *pod)) {
+        return PodReason(nodes, "resourceclaim is to be freed for a pod of higher priority",
+                         Rejector::kClaim);
+      }
       if (!IsReservedForPod(*claim, *pod, gates_) && claim->consumers() >= kConsumersMax) {
         return PodReason(nodes, "resourceclaim in use", Rejector::kClaim);
       }

@@ -235,7 +235,7 @@ void Scheduler::Impl::Dequeue(const std::string& uid) {
   }
   if (nominations_.Find(uid) != nullptr) {
     nominations_.Remove(uid);
-    Wake({Rejector::kResources, Rejector::kDevices}, IsAnything);
+    Wake({Rejector::kResources, Rejector::kDevices, Rejector::kClaim}, IsAnything);
   }
   if (!binder_.IsActive(uid)) reporter_.Forget(uid);
 }

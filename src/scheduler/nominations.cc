@@ -1,5 +1,6 @@
 #include "scheduler/nominations.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace drachma::scheduler {
@@ -32,6 +33,16 @@ Nominations::Claims Nominations::OnNode(std::string_view node, const state::PodV
     for (const auto& allocation : nomination.allocations) claims.overlay.Take(allocation);
   }
   return claims;
+}
+
+bool Nominations::IsToBeFreed(std::string_view claim_uid, const state::PodView& pod) const {
+  return std::ranges::any_of(by_uid_, [&](const auto& entry) {
+    const Nomination& nomination = entry.second;
+    const state::PodView& taker = *nomination.pod;
+    const bool together = !pod.group.empty() && taker.group_key() == pod.group_key();
+    return taker.uid != pod.uid && taker.priority >= pod.priority && !together &&
+           std::ranges::find(nomination.victim_claims, claim_uid) != nomination.victim_claims.end();
+  });
 }
 
 }  // namespace drachma::scheduler

@@ -39,6 +39,10 @@ class Nominations {
     allocator::Overlay overlay;
   };
   [[nodiscard]] Claims OnNode(std::string_view node, const state::PodView& pod) const;
+  // Whether the claim is to give up its devices for a nominated pod of at least the priority of
+  // `pod`. Whoever may not take the devices may not join the claim's users either: successors of
+  // the victims would keep it allocated for ever.
+  [[nodiscard]] bool IsToBeFreed(std::string_view claim_uid, const state::PodView& pod) const;
 
  private:
   std::unordered_map<std::string, Nomination> by_uid_;

@@ -110,7 +110,23 @@ Statistics Scheduler::Impl::statistics() const {
 }
 
 void Scheduler::Impl::MaybeRun() {
-  if (synced_ && leading_) SchedulePump();
+  if (!synced_ || !leading_) return;
+  DropLeftovers();
+  SchedulePump();
+}
+
+// A scheduler that ends between its writes leaves the claim that it made for a pod's extended
+// resources; no pod comes to use it, but it would hold its devices as long as the pod lives.
+void Scheduler::Impl::DropLeftovers() {
+  for (const auto& [key, claim] : state_.claims.all()) {
+    const Value* owner = client::ControllerOf(claim->object);
+    if (owner == nullptr || claim->deleting ||
+        client::AnnotationOf(claim->object, kExtendedClaimAnnotation) != "true") {
+      continue;
+    }
+    const std::string uid((*owner)["uid"].AsString());
+    if (queue_.Find(uid) && !binder_.IsActive(uid)) binder_.DeleteExtendedClaim(*claim);
+  }
 }
 
 void Scheduler::Impl::SchedulePump() {

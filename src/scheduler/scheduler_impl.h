@@ -62,6 +62,7 @@ class Scheduler::Impl {
 
   // --- Scheduling (scheduler.cc).
   void MaybeRun();
+  void DropLeftovers();
   void SchedulePump();
   void Pump();
   void Attend(std::unique_ptr<QueuedPod> queued);

@@ -292,6 +292,59 @@ TEST(SchedulerTest, WhatAVictimHoldsBesideTheNominatedDevicesIsNotFreeYet) {
   EXPECT_EQ(cluster.NodeOf("other"), "n1");
 }
 
+TEST(SchedulerTest, SuccessorsOfVictimsDoNotJoinTheClaimThatIsToBeFreed) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Gpus({"n1"}, 2) + Claim("c1", 2) + Claim("c2") +
+                Pod("low", "1", 0, "c1"));
+  cluster.Settle();
+  cluster.Apply(Pod("high", "1", 10, "c2"));
+  cluster.Settle();
+  cluster.Apply(Pod("successor", "1", 0, "c1"));
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("successor"), "");
+  EXPECT_THAT(cluster.WhyNot("successor"),
+              testing::HasSubstr("resourceclaim is to be freed for a pod of higher priority"));
+  cluster.api_.Change(client::resources::kResourceClaims, "default", "c1", Deallocate);
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("high"), "n1");
+  cluster.api_.Remove(client::resources::kPods, "default", "high");
+  cluster.api_.Change(client::resources::kResourceClaims, "default", "c2", Deallocate);
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("successor"), "n1");
+}
+
+TEST(SchedulerTest, WhatAnEarlierSchedulerMadeForExtendedResourcesHoldsNoDevices) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Gpus({"n1"}, 1) + R"(---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: extended}
+spec:
+  extendedResourceName: example.com/gpu
+  selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec: {containers: [{name: c, image: i, resources: {requests: {example.com/gpu: "1"}}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: p-extended-resources-xxxxx
+  namespace: default
+  annotations: {resource.kubernetes.io/extended-resource-claim: "true"}
+  ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: uid-p, controller: true}]
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: extended}}]}}
+status:
+  allocation: {devices: {results: [{request: r, driver: gpu.example.com, pool: n1, device: gpu-0}]}}
+  reservedFor: [{resource: pods, name: p, uid: uid-p}]
+)");
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("p"), "n1");
+  EXPECT_TRUE(cluster.Claim("p-extended-resources-xxxxx").IsNull());
+}
+
 TEST(SchedulerTest, APodThatMayNotPreemptWaits) {
   TestCluster cluster;
   cluster.Apply(Node("n1") + Pod("low", "4"));
