@@ -177,15 +177,33 @@ Status Priority::Admit(AdmissionRequest& request, const ObjectReader& objects) {
   return {};
 }
 
-Status PodGroupProtection::Admit(AdmissionRequest& request, const ObjectReader& /*objects*/) {
-  constexpr std::string_view kFinalizer = "scheduling.k8s.io/podgroup-protection";
-  const bool is_new = request.group == "scheduling.k8s.io" && request.resource == "podgroups" &&
+namespace {
+
+// Gives a new object of `resource` the finalizer with which a controller keeps it while it is used.
+void AddFinalizer(AdmissionRequest& request, std::string_view group, std::string_view resource,
+                  std::string_view finalizer) {
+  const bool is_new = request.group == group && request.resource == resource &&
                       request.subresource.empty() && request.operation == Operation::kCreate;
-  if (!is_new) return {};
-  for (const json::Value& finalizer : request.object.At({"metadata", "finalizers"}).Items()) {
-    if (finalizer.AsString() == kFinalizer) return {};
+  if (!is_new) return;
+  for (const json::Value& present : request.object.At({"metadata", "finalizers"}).Items()) {
+    if (present.AsString() == finalizer) return;
   }
-  request.object.Edit("metadata").Edit("finalizers").Append(kFinalizer);
+  request.object.Edit("metadata").Edit("finalizers").Append(finalizer);
+}
+
+}  // namespace
+
+Status PodGroupProtection::Admit(AdmissionRequest& request, const ObjectReader& /*objects*/) {
+  AddFinalizer(request, "scheduling.k8s.io", "podgroups", "scheduling.k8s.io/podgroup-protection");
+  return {};
+}
+
+Status StorageObjectInUseProtection::Admit(AdmissionRequest& request,
+                                           const ObjectReader& /*objects*/) {
+  AddFinalizer(request, "", "persistentvolumeclaims", "kubernetes.io/pvc-protection");
+  AddFinalizer(request, "", "persistentvolumes", "kubernetes.io/pv-protection");
+  AddFinalizer(request, "storage.k8s.io", "volumeattributesclasses",
+               "kubernetes.io/vac-protection");
   return {};
 }
 

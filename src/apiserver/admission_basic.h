@@ -46,6 +46,14 @@ class PodGroupProtection final : public AdmissionPlugin {
   Status Admit(AdmissionRequest& request, const ObjectReader& objects) override;
 };
 
+// New volume claims, volumes and VolumeAttributesClasses get the finalizers that keep them while
+// they are used.
+class StorageObjectInUseProtection final : public AdmissionPlugin {
+ public:
+  std::string_view name() const override { return "StorageObjectInUseProtection"; }
+  Status Admit(AdmissionRequest& request, const ObjectReader& objects) override;
+};
+
 // Pods stay five minutes on a node that is not ready or cannot be reached.
 class DefaultTolerationSeconds final : public AdmissionPlugin {
  public:

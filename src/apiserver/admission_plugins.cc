@@ -44,6 +44,10 @@ std::span<const PluginEntry> BuiltInPlugins() {
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<DefaultTolerationSeconds>();
        }},
+      {"StorageObjectInUseProtection", true,
+       [](Core&) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<StorageObjectInUseProtection>();
+       }},
       {"PodGroupProtection", true,
        [](Core&) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<PodGroupProtection>();
@@ -92,7 +96,6 @@ bool IsKnownUpstream(std::string_view name) {
       "PodTolerationRestriction",
       "PodTopologyLabels",
       "RuntimeClass",
-      "StorageObjectInUseProtection",
       "ValidatingAdmissionWebhook",
   };
   return std::ranges::find(kNames, name) != std::end(kNames);

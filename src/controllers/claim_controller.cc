@@ -7,6 +7,7 @@
 
 #include "client/objects.h"
 #include "controllers/group_claims.h"
+#include "controllers/objects.h"
 
 namespace drachma::controllers {
 namespace {
@@ -369,13 +370,7 @@ namespace {
 // The metadata write that lets a freed claim go, made from the answer of the status write.
 std::optional<client::Request> RemoveFinalizer(const Value& claim) {
   if (!client::HasFinalizer(claim, kClaimFinalizer)) return std::nullopt;
-  Value changed = claim;
-  Value kept = Value::Array();
-  for (const Value& finalizer : claim["metadata"]["finalizers"].Items()) {
-    if (finalizer.AsString() != kClaimFinalizer) kept.Append(finalizer);
-  }
-  changed.Edit("metadata").Set("finalizers", std::move(kept));
-  return client::UpdateRequest(resources::kResourceClaims, std::move(changed));
+  return RemoveFinalizerRequest(resources::kResourceClaims, claim, kClaimFinalizer);
 }
 
 // Whether the pod that owns the claim will not need it any more: it is done, or another pod has

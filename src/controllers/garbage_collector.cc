@@ -8,6 +8,7 @@
 
 #include "api/kinds.h"
 #include "client/objects.h"
+#include "controllers/objects.h"
 
 namespace drachma::controllers {
 namespace {
@@ -46,11 +47,7 @@ Action PatchMetadata(const CollectedKind& kind, const Value& object, std::string
 }
 
 Action RemoveFinalizer(const CollectedKind& kind, const Value& object, std::string_view name) {
-  Value kept = Value::Array();
-  for (const Value& finalizer : object["metadata"]["finalizers"].Items()) {
-    if (finalizer.AsString() != name) kept.Append(finalizer);
-  }
-  return PatchMetadata(kind, object, "finalizers", std::move(kept));
+  return PatchMetadata(kind, object, "finalizers", FinalizersWithout(object, name));
 }
 
 template <typename Keep>

@@ -8,6 +8,7 @@
 
 #include "client/objects.h"
 #include "controllers/group_claims.h"
+#include "controllers/objects.h"
 
 namespace drachma::controllers {
 namespace {
@@ -52,13 +53,7 @@ Work GroupProtection::Sync(const std::string& key) {
   Work work;
   const Value* group = groups_.Get(key);
   if (group == nullptr || !WaitsToGo(*group) || IsUsed(*group)) return work;
-  Value changed = *group;
-  Value kept = Value::Array();
-  for (const Value& finalizer : (*group)["metadata"]["finalizers"].Items()) {
-    if (finalizer.AsString() != kFinalizer) kept.Append(finalizer);
-  }
-  changed.Edit("metadata").Set("finalizers", std::move(kept));
-  work.actions.push_back({.request = client::UpdateRequest(kPodGroups, std::move(changed))});
+  work.actions.push_back({.request = RemoveFinalizerRequest(kPodGroups, *group, kFinalizer)});
   return work;
 }
 

@@ -57,6 +57,21 @@ Value WithCondition(const Value& list, Value condition) {
   return result;
 }
 
+Value FinalizersWithout(const Value& object, std::string_view finalizer) {
+  Value kept = Value::Array();
+  for (const Value& present : object["metadata"]["finalizers"].Items()) {
+    if (present.AsString() != finalizer) kept.Append(present);
+  }
+  return kept;
+}
+
+client::Request RemoveFinalizerRequest(const client::Resource& resource, const Value& object,
+                                       std::string_view finalizer) {
+  Value changed = object;
+  changed.Edit("metadata").Set("finalizers", FinalizersWithout(object, finalizer));
+  return client::UpdateRequest(resource, std::move(changed));
+}
+
 std::string Counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -37,6 +37,13 @@ class GoneUids {
 // of the old one stays when the status is the same.
 [[nodiscard]] json::Value WithCondition(const json::Value& list, json::Value condition);
 
+// metadata.finalizers of `object` without `finalizer`.
+[[nodiscard]] json::Value FinalizersWithout(const json::Value& object, std::string_view finalizer);
+// The update of `object` that takes `finalizer` away.
+[[nodiscard]] client::Request RemoveFinalizerRequest(const client::Resource& resource,
+                                                     const json::Value& object,
+                                                     std::string_view finalizer);
+
 // "pods" 1 → "1 pod"; plural by an s.
 [[nodiscard]] std::string Counted(std::size_t count, std::string_view noun);
 

@@ -14,6 +14,7 @@
 #include "controllers/replica_set.h"
 #include "controllers/resource_quota.h"
 #include "controllers/stateful_set.h"
+#include "controllers/storage_protection.h"
 #include "controllers/taint_eviction.h"
 
 namespace drachma::controllers {
@@ -78,6 +79,21 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .gate = "GenericWorkload",
        .gate_default = false,
        .make = &GroupProtection::Make},
+      {.name = "persistentvolumeclaim-protection-controller",
+       .component = "persistentvolumeclaim-protection-controller",
+       .account = "pvc-protection-controller",
+       .concurrency = 1,
+       .make = &VolumeClaimProtection::Make},
+      {.name = "persistentvolume-protection-controller",
+       .component = "persistentvolume-protection-controller",
+       .account = "pv-protection-controller",
+       .concurrency = 1,
+       .make = &VolumeProtection::Make},
+      {.name = "volumeattributesclass-protection-controller",
+       .component = "volumeattributesclass-protection-controller",
+       .account = "volumeattributesclass-protection-controller",
+       .concurrency = 1,
+       .make = &VolumeClassProtection::Make},
       {.name = "device-taint-eviction-controller",
        .component = "device-taint-eviction-controller",
        .account = "device-taint-eviction-controller",
