@@ -7,9 +7,11 @@
 #include <array>
 #include <future>
 #include <memory>
-#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "cli/explain_refusals.h"
 #include "cli/session.h"
 #include "client/objects.h"
 #include "scheduler/explain.h"
@@ -24,13 +26,19 @@ namespace resources = client::resources;
 
 enum class Subject : std::uint8_t { kPod, kClaim, kDevice, kWorkload };
 
+const client::Resource kStatefulSets{"apps", "v1", "statefulsets"};
+const client::Resource kDaemonSets{"apps", "v1", "daemonsets"};
+const client::Resource kJobs{"batch", "v1", "jobs"};
+const client::Resource kCronJobs{"batch", "v1", "cronjobs"};
+
 struct SubjectName {
   std::string_view name;
   Subject subject;
   client::Resource resource;
 };
 
-const std::array<SubjectName, 16> kSubjects = {{
+// By kind, plural and short name, as kubectl takes them.
+const std::array<SubjectName, 25> kSubjects = {{
     {"pod", Subject::kPod, resources::kPods},
     {"pods", Subject::kPod, resources::kPods},
     {"po", Subject::kPod, resources::kPods},
@@ -43,11 +51,26 @@ const std::array<SubjectName, 16> kSubjects = {{
     {"deployments", Subject::kWorkload, resources::kDeployments},
     {"deploy", Subject::kWorkload, resources::kDeployments},
     {"replicaset", Subject::kWorkload, resources::kReplicaSets},
+    {"replicasets", Subject::kWorkload, resources::kReplicaSets},
     {"rs", Subject::kWorkload, resources::kReplicaSets},
-    {"statefulset", Subject::kWorkload, {"apps", "v1", "statefulsets"}},
-    {"daemonset", Subject::kWorkload, {"apps", "v1", "daemonsets"}},
-    {"job", Subject::kWorkload, {"batch", "v1", "jobs"}},
+    {"statefulset", Subject::kWorkload, kStatefulSets},
+    {"statefulsets", Subject::kWorkload, kStatefulSets},
+    {"sts", Subject::kWorkload, kStatefulSets},
+    {"daemonset", Subject::kWorkload, kDaemonSets},
+    {"daemonsets", Subject::kWorkload, kDaemonSets},
+    {"ds", Subject::kWorkload, kDaemonSets},
+    {"job", Subject::kWorkload, kJobs},
+    {"jobs", Subject::kWorkload, kJobs},
+    {"cronjob", Subject::kWorkload, kCronJobs},
+    {"cronjobs", Subject::kWorkload, kCronJobs},
+    {"cj", Subject::kWorkload, kCronJobs},
 }};
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
 
 struct Target {
   const SubjectName* kind = nullptr;
@@ -63,8 +86,7 @@ Result<Target> ParseTarget(const ExplainArguments& arguments) {
     kind.resize(slash);
   }
   // "pods.v1." and "resourceclaims.resource.k8s.io" as kubectl takes them; any case.
-  kind = kind.substr(0, kind.find('.'));
-  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
+  kind = LowerCase(kind.substr(0, kind.find('.')));
   const auto* found = std::ranges::find(kSubjects, kind, &SubjectName::name);
   if (found == kSubjects.end()) {
     return BadInput(fmt::format(
@@ -86,58 +108,6 @@ Result<std::string> Load(Session& session, state::ClusterState& state) {
   return loaded.get_future().get();
 }
 
-// The text of the newest event of an object with one of these reasons; empty when there is none.
-std::string LastWarning(Session& session, const std::string& ns, std::string_view uid,
-                        std::initializer_list<std::string_view> reasons) {
-  const Result<Value> events =
-      session.Call({.verb = client::Verb::kList,
-                    .resource = {"", "v1", "events"},
-                    .ns = ns,
-                    .field_selector = fmt::format("involvedObject.uid={}", uid)});
-  if (!events) return {};
-  std::string text;
-  std::string_view newest;
-  for (const Value& event : (*events)["items"].Items()) {
-    const std::string_view reason = event["reason"].AsString();
-    if (std::ranges::find(reasons, reason) == reasons.end()) continue;
-    std::string_view when = event["lastTimestamp"].AsString();
-    if (when.empty()) when = event["eventTime"].AsString();
-    if (text.empty() || when >= newest) {
-      newest = when;
-      text = fmt::format("{}: {}", reason, event["message"].AsString());
-    }
-  }
-  return text;
-}
-
-// A claim that is not made yet: only its template, and what the controller says of it, tell why.
-void ExplainMissingClaims(Session& session, const Value& pod, Explanation& explanation) {
-  const std::string ns(client::NamespaceOf(pod));
-  bool missing = false;
-  for (const Value& entry : pod["spec"]["resourceClaims"].Items()) {
-    const std::string_view name = entry["resourceClaimTemplateName"].AsString();
-    if (name.empty() || !client::ClaimNameOf(pod, entry).empty()) continue;
-    missing = true;
-    const Result<Value> found =
-        session.Call(client::GetRequest(resources::kResourceClaimTemplates, ns, name));
-    if (found || found.error().code != Code::kNotFound) continue;
-    explanation.cause = fmt::format(
-        "held before any attempt: entry {} of the pod names ResourceClaimTemplate {}/{}, which "
-        "does not exist",
-        entry["name"].AsString(), ns, name);
-    explanation.change = fmt::format("if ResourceClaimTemplate {}/{} existed", ns, name);
-    return;
-  }
-  if (!missing) return;
-  const std::string said =
-      LastWarning(session, ns, client::UidOf(pod), {"FailedResourceClaimCreation"});
-  if (!said.empty()) {
-    explanation.blockers.push_back(said);
-  } else if (explanation.change.empty()) {
-    explanation.change = "once the ResourceClaim controller has made the claim (does one run?)";
-  }
-}
-
 // What happened to a pod after it got its node: the kubelet and its drivers speak in events.
 void ExplainStart(Session& session, const Value& pod, Explanation& explanation) {
   if (pod["status"]["phase"].AsString() != "Pending") return;
@@ -149,68 +119,112 @@ void ExplainStart(Session& session, const Value& pod, Explanation& explanation) 
   if (!said.empty()) explanation.blockers.push_back(said);
 }
 
-Result<Explanation> ExplainOnePod(Session& session, state::ClusterState& state,
-                                  const scheduler::Options& options, const std::string& ns,
-                                  const std::string& name) {
-  DRA_ASSIGN(Explanation explanation, scheduler::ExplainPod(state, options, RealClock(), ns, name));
-  const Value& pod = state.FindPodByKey(ns + "/" + name)->object;
+// What an explanation is made with.
+struct Question {
+  Session& session;
+  state::ClusterState& state;
+  const scheduler::Options& options;
+  std::vector<Value> budgets;
+  std::string ns;
+};
+
+Result<Explanation> ExplainOnePod(const Question& question, const std::string& name) {
+  DRA_ASSIGN(Explanation explanation,
+             scheduler::ExplainPod(question.state, question.options, RealClock(), question.budgets,
+                                   question.ns, name));
+  const Value& pod = question.state.FindPodByKey(question.ns + "/" + name)->object;
   if (pod["spec"]["nodeName"].AsString().empty()) {
-    ExplainMissingClaims(session, pod, explanation);
+    ExplainMissingClaims(question.session, pod, explanation);
+    ExplainExtendedClaim(question.session, question.state, pod, explanation);
   } else {
-    ExplainStart(session, pod, explanation);
+    ExplainStart(question.session, pod, explanation);
   }
   return explanation;
 }
 
-// A workload waits for what its first waiting pod waits for, or for pods that cannot be created.
-Result<Explanation> ExplainWorkload(Session& session, state::ClusterState& state,
-                                    const scheduler::Options& options, const Target& target,
-                                    const std::string& ns) {
-  DRA_ASSIGN(const Value workload,
-             session.Call(client::GetRequest(target.kind->resource, ns, target.name)));
-  std::vector<state::PodPtr> pods;
-  std::vector<std::string> waiting;
-  for (const auto& [key, pod] : state.pods()) {
-    if (pod->ns != ns || pod->terminal) continue;
-    if (!client::MatchesSelector(workload["spec"]["selector"], pod->object["metadata"]["labels"])) {
-      continue;
+// uids of the workload and of what it owns between itself and its pods.
+Result<std::set<std::string, std::less<>>> OwnersOf(const Question& question,
+                                                    const Value& workload) {
+  std::set<std::string, std::less<>> owners = {std::string(client::UidOf(workload))};
+  const std::string_view kind = workload["kind"].AsString();
+  const bool through_sets = kind == "Deployment";
+  if (!through_sets && kind != "CronJob") return owners;
+  DRA_ASSIGN(const Value list,
+             question.session.Call({.verb = client::Verb::kList,
+                                    .resource = through_sets ? resources::kReplicaSets : kJobs,
+                                    .ns = question.ns}));
+  for (const Value& owned : list["items"].Items()) {
+    const Value* owner = client::ControllerOf(owned);
+    if (owner != nullptr && owners.contains((*owner)["uid"].AsString())) {
+      owners.emplace(client::UidOf(owned));
     }
-    pods.push_back(pod);
-    if (pod->node_name.empty()) waiting.push_back(pod->name);
   }
-  Explanation explanation;
-  explanation.steps.push_back({"pods", pods.size()});
-  explanation.steps.push_back({"pods with a node", pods.size() - waiting.size()});
-  const std::string title = fmt::format("{} {}/{}", target.kind->name, ns, target.name);
-  if (waiting.empty()) {
-    explanation.cause = fmt::format("no pod of {} waits for a node", title);
-    for (const Value& condition : workload["status"]["conditions"].Items()) {
-      if (condition["type"].AsString() != "ReplicaFailure") continue;
-      explanation.cause = fmt::format("pods of {} cannot be created", title);
-      explanation.blockers.emplace_back(condition["message"].AsString());
-    }
-    return explanation;
-  }
-  std::ranges::sort(waiting);
-  DRA_ASSIGN(Explanation of_pod, ExplainOnePod(session, state, options, ns, waiting.front()));
-  of_pod.cause = fmt::format("{} of {} pods of {} wait; pod {}: {}", waiting.size(), pods.size(),
-                             title, waiting.front(), of_pod.cause);
-  of_pod.steps.insert(of_pod.steps.begin(), explanation.steps.begin(), explanation.steps.end());
-  return of_pod;
+  return owners;
 }
 
-Result<Explanation> Explain(Session& session, state::ClusterState& state,
-                            const scheduler::Options& options, const Target& target,
-                            const std::string& ns) {
+// How many pods the workload is to have.
+std::size_t PodsWanted(const Value& workload) {
+  const Value& spec = workload["spec"];
+  const std::string_view kind = workload["kind"].AsString();
+  if (kind == "CronJob") return 0;
+  if (kind == "DaemonSet") {
+    return static_cast<std::size_t>(workload["status"]["desiredNumberScheduled"].AsInt());
+  }
+  if (kind != "Job") return static_cast<std::size_t>(spec["replicas"].AsInt(1));
+  const std::int64_t left = spec["completions"].AsInt(1) - workload["status"]["succeeded"].AsInt();
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(left, 0, spec["parallelism"].AsInt(1)));
+}
+
+// A workload waits for what its first waiting pod waits for, or for pods that cannot be created.
+Result<Explanation> ExplainWorkload(const Question& question, const Target& target) {
+  DRA_ASSIGN(const Value workload, question.session.Call(client::GetRequest(
+                                       target.kind->resource, question.ns, target.name)));
+  DRA_ASSIGN(const auto owners, OwnersOf(question, workload));
+  std::size_t pods = 0;
+  std::vector<std::string> waiting;
+  for (const auto& [key, pod] : question.state.pods()) {
+    const Value* owner = client::ControllerOf(pod->object);
+    if (pod->terminal || owner == nullptr || !owners.contains((*owner)["uid"].AsString())) continue;
+    ++pods;
+    if (pod->node_name.empty()) waiting.push_back(pod->name);
+  }
+  std::vector<explain::Step> steps = {{"pods", pods}, {"pods with a node", pods - waiting.size()}};
+  const std::string title =
+      fmt::format("{} {}/{}", LowerCase(workload["kind"].AsString()), question.ns, target.name);
+  Explanation explanation;
+  if (pods < PodsWanted(workload)) {
+    steps.insert(steps.begin(), {"pods wanted", PodsWanted(workload)});
+    ExplainMissingPods(question.session, workload, owners, title, explanation);
+  }
+  if (waiting.empty()) {
+    if (explanation.cause.empty()) {
+      explanation.cause = fmt::format("no pod of {} waits for a node", title);
+    }
+  } else {
+    std::ranges::sort(waiting);
+    Explanation missing = std::move(explanation);
+    DRA_ASSIGN(explanation, ExplainOnePod(question, waiting.front()));
+    explanation.cause = fmt::format("{}{}{} of {} pods of {} wait; pod {}: {}", missing.cause,
+                                    missing.cause.empty() ? "" : "; ", waiting.size(), pods, title,
+                                    waiting.front(), explanation.cause);
+    explanation.blockers.insert(explanation.blockers.end(), missing.blockers.begin(),
+                                missing.blockers.end());
+  }
+  explanation.steps.insert(explanation.steps.begin(), steps.begin(), steps.end());
+  return explanation;
+}
+
+Result<Explanation> Explain(const Question& question, const Target& target) {
   switch (target.kind->subject) {
     case Subject::kPod:
-      return ExplainOnePod(session, state, options, ns, target.name);
+      return ExplainOnePod(question, target.name);
     case Subject::kClaim:
-      return scheduler::ExplainClaim(state, options, RealClock(), ns, target.name);
+      return scheduler::ExplainClaim(question.state, question.options, RealClock(),
+                                     question.budgets, question.ns, target.name);
     case Subject::kDevice:
-      return scheduler::ExplainDevice(state, target.name);
+      return scheduler::ExplainDevice(question.state, target.name);
     case Subject::kWorkload:
-      return ExplainWorkload(session, state, options, target, ns);
+      return ExplainWorkload(question, target);
   }
   return BadInput("unknown subject");
 }
@@ -238,7 +252,12 @@ int RunExplain(const ExplainArguments& arguments) {
       return PrintError(version.error());
     }
     progress.Say("explaining …");
-    explanation = Explain(**session, state, options, *target, ns);
+    auto budgets = (*session)->ListAll({"policy", "v1", "poddisruptionbudgets"});
+    if (!budgets) {
+      progress.Clear();
+      return PrintError(budgets.error());
+    }
+    explanation = Explain({**session, state, options, *std::move(budgets), ns}, *target);
     if (explanation) explanation->as_of = *version;
     progress.Clear();
   }

@@ -59,11 +59,6 @@ bool IsForeign(Cause cause) {
          cause == Cause::kOtherNode;
 }
 
-// Devices that somebody's end can make usable.
-bool IsHeld(Cause cause) {
-  return cause == Cause::kInUse || cause == Cause::kCounter || cause == Cause::kGroups;
-}
-
 std::size_t Sum(const allocator::RequestAccount& account, bool (*counts)(Cause)) {
   std::size_t devices = 0;
   for (const allocator::Loss& loss : account.losses) {
@@ -171,13 +166,11 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     request->usable += account.usable;
     request->usable_most = std::max(request->usable_most, account.usable);
     const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(account.needed, 0));
-    const bool could_do = account.all || account.usable + Sum(account, IsHeld) >= needed;
     request->matched |=
         account.considered - Sum(account, IsForeign) >= std::max<std::size_t>(needed, 1);
     for (const allocator::Loss& loss : account.losses) {
       std::string what = Describe(loss);
       if (loss.cause == Cause::kInUse) {
-        if (could_do) holders_[loss.what] += loss.devices;
         what.clear();
       } else if (loss.cause == Cause::kCounter) {
         const std::size_t slash = loss.what.find('/');
@@ -189,11 +182,24 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
       request->losses[{loss.cause, loss.detail, std::move(what)}] += loss.devices;
     }
   }
-  for (const Shortage& shortage : misfit.shortages) AddOnce(shortages_, Describe(shortage));
-  for (const std::string& pool : misfit.pools) AddOnce(pools_, pool);
-  if (misfit.change && (!change_ || IsBetter(*misfit.change, *change_))) {
-    change_ = misfit.change;
+  for (Shortage shortage : misfit.shortages) {
+    for (std::string& request : shortage.requests) {
+      const auto title = titles_.find(request.substr(request.rfind(' ') + 1));
+      if (title != titles_.end()) request = title->second;
+    }
+    AddOnce(shortages_, Describe(shortage));
   }
+  for (const std::string& pool : misfit.pools) AddOnce(pools_, pool);
+  if (misfit.change) AddChange(*misfit.change);
+}
+
+void DeviceAccount::AddChange(const Change& change) {
+  if (std::ranges::any_of(changes_, [text = Describe(change)](const Change& known) {
+        return Describe(known) == text;
+      }))
+    return;
+  changes_.insert(std::ranges::upper_bound(changes_, change, IsBetter), change);
+  if (changes_.size() > kChangesMax) changes_.pop_back();
 }
 
 bool DeviceAccount::ManyClaims() const {
@@ -300,17 +306,14 @@ std::vector<Step> DeviceAccount::Steps() const {
   return steps;
 }
 
-std::vector<std::string> DeviceAccount::Holders() const {
-  std::vector<std::pair<std::string, std::size_t>> counted(holders_.begin(), holders_.end());
-  std::ranges::stable_sort(counted,
-                           [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::vector<std::string> holders;
-  for (auto& [holder, devices] : counted) holders.push_back(holder);
-  return holders;
-}
-
-std::string DeviceAccount::ChangeText() const {
-  return change_ ? Describe(*change_) : std::string();
+std::vector<DeviceAccount::TaintLoss> DeviceAccount::Taints() const {
+  std::vector<TaintLoss> taints;
+  for (const Request& request : requests_) {
+    for (const auto& [loss, devices] : request.losses) {
+      if (loss.cause == Cause::kTaint) taints.push_back({Title(request), loss.what, devices});
+    }
+  }
+  return taints;
 }
 
 }  // namespace drachma::explain

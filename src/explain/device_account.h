@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +25,8 @@ class DeviceAccount {
  public:
   void Add(const allocator::Misfit& misfit);
   // What people know requests by, where they did not write them: those of extended resources
-  // (`nvidia.com/gpu: 1 of container "main"` for "container-0-request-0").
+  // ("nvidia.com/gpu of container main" for "container-0-request-0").
+  // REQUIRES: nothing was added yet.
   void SetTitles(std::map<std::string, std::string> titles) { titles_ = std::move(titles); }
 
   [[nodiscard]] bool empty() const { return requests_.empty() && pools_.empty(); }
@@ -37,9 +37,13 @@ class DeviceAccount {
   [[nodiscard]] std::string Sentence() const;
   // The same as steps: "request gpu: devices considered", 24, …
   [[nodiscard]] std::vector<Step> Steps() const;
-  // Claims that hold devices which would do otherwise, on nodes where their end could give a
-  // request enough; most devices first.
-  [[nodiscard]] std::vector<std::string> Holders() const;
+  // Taints that alone keep devices from a request: which, of how many devices.
+  struct TaintLoss {
+    std::string request;  // its title
+    std::string what;     // "tainted key=value:effect"
+    std::size_t devices = 0;
+  };
+  [[nodiscard]] std::vector<TaintLoss> Taints() const;
   // A selector that rejects devices of a request which finds too few on every node. A request that
   // some node has enough matching devices for waits for other reasons.
   struct Refusal {
@@ -48,10 +52,11 @@ class DeviceAccount {
     int selector = 0;       // its index there
   };
   [[nodiscard]] std::vector<Refusal> Refusals() const;
-  // The smallest change that counting showed on any of the nodes.
-  [[nodiscard]] const std::optional<allocator::Change>& change() const { return change_; }
-  // The smallest change that counting showed on any of the nodes; empty when none did.
-  [[nodiscard]] std::string ChangeText() const;
+  // The changes that counting showed on the nodes, each once, what asks least of people first; so
+  // many of them are kept. Each was counted for one request on one node: whether it would do is to
+  // be tried.
+  static constexpr std::size_t kChangesMax = 32;
+  [[nodiscard]] const std::vector<allocator::Change>& changes() const { return changes_; }
 
  private:
   struct LossKey {
@@ -83,13 +88,13 @@ class DeviceAccount {
   [[nodiscard]] static std::vector<Row> RowsOf(const Request& request);
 
   [[nodiscard]] std::string Title(const Request& request) const;
+  void AddChange(const allocator::Change& change);
 
   std::map<std::string, std::string> titles_;  // by the name of the request
   std::vector<Request> requests_;
   std::vector<std::string> shortages_;  // texts, each once
-  std::map<std::string, std::size_t> holders_;
   std::vector<std::string> pools_;
-  std::optional<allocator::Change> change_;
+  std::vector<allocator::Change> changes_;
 };
 
 // "in use", "tainted gpu=broken:NoSchedule": what a loss is, for people.

@@ -16,13 +16,16 @@ Misfit OfChange(Change::Kind kind) {
   return misfit;
 }
 
-TEST(DeviceAccount, TheAdviceOfTheNodeWithTheRightDevicesCounts) {
+TEST(DeviceAccount, WhatAsksLeastOfPeopleComesFirstAndOnce) {
   DeviceAccount account;
   account.Add(OfChange(Change::Kind::kMoreDevices));
   account.Add(OfChange(Change::Kind::kRelaxSelector));
   account.Add(OfChange(Change::Kind::kDropConstraint));
   account.Add(OfChange(Change::Kind::kRelaxSelector));
-  EXPECT_EQ(account.ChangeText(), "without the constraint on example.com/model");
+  std::vector<Change::Kind> kinds;
+  for (const Change& change : account.changes()) kinds.push_back(change.kind);
+  EXPECT_EQ(kinds, (std::vector{Change::Kind::kDropConstraint, Change::Kind::kRelaxSelector,
+                                Change::Kind::kMoreDevices}));
 }
 
 TEST(DeviceAccount, FewerDevicesThanAreWantedAreNotSaidToBePartOfThem) {
@@ -43,10 +46,16 @@ TEST(DeviceAccount, RequestsHaveTheNamesThatPeopleGave) {
                       .considered = 2,
                       .usable = 2,
                       .losses = {}}};
+  misfit.shortages = {{.kind = Shortage::Kind::kDevices,
+                       .requests = {"pod container-0-request-0"},
+                       .what = {},
+                       .needed = 3,
+                       .available = 2}};
+  account.SetTitles({{"container-0-request-0", "nvidia.com/gpu of container main"}});
   account.Add(misfit);
-  account.SetTitles({{"container-0-request-0", "nvidia.com/gpu: 3 of container \"main\""}});
   EXPECT_EQ(account.Sentence(),
-            "nvidia.com/gpu: 3 of container \"main\" needs 3 devices, there are 2: 2 usable");
+            "nvidia.com/gpu of container main needs 3 devices, there are 2: 2 usable; "
+            "nvidia.com/gpu of container main needs 3 devices, 2 are there");
 }
 
 TEST(DeviceAccount, AShortageNamesWhatThereIsRoomFor) {
@@ -89,27 +98,16 @@ TEST(DeviceAccount, TheCountersOfOneSetAreOneRow) {
                        "request gpu: usable"}));
 }
 
-TEST(DeviceAccount, OnlyHoldersWhoseEndCouldBeEnoughAreNamed) {
+TEST(DeviceAccount, TaintsAreToldWithTheRequestsTheyKeepDevicesFrom) {
   DeviceAccount account;
   Misfit misfit;
-  misfit.requests = {
-      {.claim = "ns/c", .request = "gpu", .needed = 9, .considered = 8, .usable = 6}};
-  misfit.requests[0].losses = {{.cause = Cause::kInUse, .what = "ns/held", .devices = 2}};
+  misfit.requests = {{.claim = "ns/c", .request = "gpu", .needed = 1, .considered = 2}};
+  misfit.requests[0].losses = {{.cause = Cause::kTaint, .what = "broken:NoSchedule", .devices = 2}};
   account.Add(misfit);
-  EXPECT_TRUE(account.Holders().empty());
-  misfit.requests[0].needed = 8;
-  account.Add(misfit);
-  EXPECT_EQ(account.Holders(), std::vector<std::string>{"ns/held"});
-}
-
-TEST(DeviceAccount, OfEqualChangesTheLeastCounts) {
-  DeviceAccount account;
-  for (const int amount : {5, 1, 7}) {
-    Misfit misfit = OfChange(Change::Kind::kFewerDevices);
-    misfit.change->amount = amount;
-    account.Add(misfit);
-  }
-  EXPECT_EQ(account.ChangeText(), "if d gpu asked for 1 device less");
+  ASSERT_EQ(account.Taints().size(), 1U);
+  EXPECT_EQ(account.Taints()[0].request, "request gpu");
+  EXPECT_EQ(account.Taints()[0].what, "tainted broken:NoSchedule");
+  EXPECT_EQ(account.Taints()[0].devices, 2U);
 }
 
 }  // namespace

@@ -39,9 +39,20 @@ bool HasBindingConditions(const api::AllocationResult& allocation) {
   });
 }
 
+std::vector<MissingCondition> MissingConditions(const state::ClaimView& claim) {
+  std::vector<MissingCondition> missing;
+  for (const api::DeviceResult& result : claim.claim.allocation->results) {
+    const Value& device = DeviceStatus(claim.object, result);
+    for (const std::string& type : result.binding_conditions) {
+      if (TrueCondition(device, type) != nullptr) continue;
+      missing.push_back({fmt::format("{}/{}/{}", result.driver, result.pool, result.device), type});
+    }
+  }
+  return missing;
+}
+
 BindingState JudgeBinding(const state::ClaimView& claim, Time now, Duration timeout) {
   if (!claim.allocated() || !HasBindingConditions(*claim.claim.allocation)) return {};
-  bool ready = true;
   for (const api::DeviceResult& result : claim.claim.allocation->results) {
     if (result.binding_conditions.empty()) continue;
     const Value& device = DeviceStatus(claim.object, result);
@@ -54,11 +65,8 @@ BindingState JudgeBinding(const state::ClaimView& claim, Time now, Duration time
                                      (*condition)["message"].AsString()),
               .deadline = {}};
     }
-    ready = ready && std::ranges::all_of(result.binding_conditions, [&](const std::string& type) {
-              return TrueCondition(device, type) != nullptr;
-            });
   }
-  if (ready) return {};
+  if (MissingConditions(claim).empty()) return {};
   const auto since = ParseTime(claim.claim.allocation->allocation_timestamp);
   const Time deadline = since.value_or(now) + timeout;
   if (now >= deadline) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "state/claim_table.h"
@@ -18,6 +19,14 @@ struct BindingState {
 
 // `timeout` counts from the allocationTimestamp.
 [[nodiscard]] BindingState JudgeBinding(const state::ClaimView& claim, Time now, Duration timeout);
+
+// A condition that a device of an allocated claim still lacks.
+struct MissingCondition {
+  std::string device;  // "driver/pool/device"
+  std::string condition;
+};
+// REQUIRES: the claim is allocated.
+[[nodiscard]] std::vector<MissingCondition> MissingConditions(const state::ClaimView& claim);
 
 // Whether a result of the allocation has binding conditions.
 [[nodiscard]] bool HasBindingConditions(const api::AllocationResult& allocation);

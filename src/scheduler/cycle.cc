@@ -221,11 +221,6 @@ bool Cycle::Passes(Needs& needs, const NodeInfo& node, NodeIndex index,
          });
 }
 
-bool Cycle::Reaches(const api::AllocationResult& allocation, const NodeInfo& node) {
-  const auto& selector = allocation.node_selector;
-  return !selector || api::Matches(*selector, node.name, node.labels);
-}
-
 NodeMemo Cycle::Evaluate(ProblemEntry& entry, NodeIndex index, const Overlay& overlay,
                          std::optional<Errored>& error) {
   NodeMemo memo;

@@ -19,6 +19,7 @@
 #include "scheduler/problem_cache.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/topology.h"
+#include "scheduler/victim_units.h"
 #include "scheduler/volumes.h"
 #include "state/cluster_state.h"
 
@@ -79,6 +80,14 @@ struct Victims {
   std::vector<std::string> claims;                 // uids of the victims' claims that become free
 };
 
+// Pods and claims, whatever their priority, all of which stand in a pod's way on one node: when
+// they are gone, it fits there, and none of them could stay.
+struct Obstacle {
+  state::NodeIndex node = 0;
+  std::vector<VictimUnit> staying;  // they would have to end
+  std::vector<VictimUnit> leaving;  // being deleted already
+};
+
 // The problem that the allocator is to solve on some nodes: nodes differ in which extended
 // resources devices stand for.
 struct Variant {
@@ -112,6 +121,8 @@ struct Candidate {
   float cost = 0;        // of the devices
 };
 
+class Supposition;
+
 // One scheduling cycle: reads the state, decides, changes nothing in it. Remembers what the
 // allocator said about nodes whose devices have not changed since, so that the next pod with equal
 // claims costs one look per node. Single-threaded; a cycle is one call.
@@ -138,6 +149,18 @@ class Cycle {
   [[nodiscard]] std::optional<Victims> Preempt(const state::PodPtr& pod, Diagnosis& diagnosis,
                                                const std::vector<json::Value>& budgets);
 
+  // Who stands in the pod's way on `nodes`, for explanations: the fewest that stay first. When one
+  // alone would do on a node, each such one is an obstacle of its own. Also pods elsewhere whose
+  // claims hold what the node can reach, claims that no pod uses, and pods that are nominated for
+  // the node. So many nodes with obstacles are looked for.
+  static constexpr std::size_t kObstacleNodesMax = 100;
+  [[nodiscard]] std::vector<Obstacle> Obstacles(const state::PodPtr& pod,
+                                                const std::vector<state::NodeIndex>& nodes);
+  // What the pod will get on the node once the pods that are being deleted there have gone; nothing
+  // when that is not enough for it.
+  [[nodiscard]] std::optional<std::vector<api::AllocationResult>> AfterLeaving(
+      const state::PodPtr& pod, state::NodeIndex index);
+
   // Whether the pods that the nominated pod preempted are still on their way out.
   [[nodiscard]] bool AwaitsRoom(const state::PodView& pod) const;
 
@@ -150,9 +173,6 @@ class Cycle {
   // Resolves claims and rules; an Attempt when the cycle ends here.
   [[nodiscard]] std::optional<Attempt> Resolve(const state::PodPtr& pod, Needs& needs,
                                                const PendingAllocations* pending = nullptr);
-  // Whether the claims that have devices already can be used on the node.
-  [[nodiscard]] static bool Reaches(const api::AllocationResult& allocation,
-                                    const state::NodeInfo& node);
   [[nodiscard]] Variant& VariantFor(Needs& needs, const state::NodeInfo& node);
   // Everything but devices.
   [[nodiscard]] bool Passes(Needs& needs, const state::NodeInfo& node, state::NodeIndex index,
@@ -167,6 +187,13 @@ class Cycle {
   NodeMemo Evaluate(ProblemEntry& entry, state::NodeIndex index, const allocator::Overlay& overlay,
                     std::optional<Errored>& error);
   [[nodiscard]] bool IsMakingRoom(const Nomination& nomination) const;
+  [[nodiscard]] Supposition Suppose(Needs& needs, state::NodeIndex index);
+  // Everybody whose end could matter on the node.
+  [[nodiscard]] std::vector<VictimUnit> UnitsAround(
+      const state::PodView& pod, state::NodeIndex index,
+      const std::unordered_map<std::string, state::ClaimPtr>& claims);
+  void ObstaclesOn(Needs& needs, state::NodeIndex index, std::vector<VictimUnit> units,
+                   std::vector<Obstacle>& obstacles);
   [[nodiscard]] std::optional<Victims> SelectVictims(Needs& needs, state::NodeIndex index,
                                                      const std::vector<json::Value>& budgets,
                                                      std::string& reason);

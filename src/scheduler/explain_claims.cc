@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "client/objects.h"
+#include "scheduler/extended.h"
 
 namespace drachma::scheduler {
 namespace {
@@ -44,13 +46,6 @@ std::string PodText(const state::ClusterState& state, std::string_view ns, std::
   return fmt::format("pod {}/{}{}", ns, name, IsLeaving(state, ns, name) ? kLeaving : "");
 }
 
-std::string HolderName(const state::ClusterState& state, const std::string& claim_key) {
-  const state::ClaimPtr claim = state.claims.Find(claim_key);
-  const std::string_view owner = claim ? OwnerOf(*claim) : std::string_view();
-  if (owner.empty()) return "claim " + claim_key;
-  return fmt::format("pod {}/{}", claim->ns, owner);
-}
-
 std::string HolderText(const state::ClusterState& state, const std::string& claim_key) {
   const state::ClaimPtr claim = state.claims.Find(claim_key);
   if (!claim) return "claim " + claim_key;
@@ -66,28 +61,26 @@ std::string HolderText(const state::ClusterState& state, const std::string& clai
   return fmt::format("claim {} (pod {})", claim_key, fmt::join(users, ", "));
 }
 
-std::vector<std::string> LeavingUsers(const state::ClusterState& state,
-                                      const std::string& claim_key) {
-  std::vector<std::string> leaving;
-  const state::ClaimPtr claim = state.claims.Find(claim_key);
-  if (!claim) return leaving;
-  for (const json::Value& consumer : claim->object["status"]["reservedFor"].Items()) {
-    const std::string_view name = consumer["name"].AsString();
-    if (IsLeaving(state, claim->ns, name)) leaving.push_back(fmt::format("{}/{}", claim->ns, name));
-  }
-  return leaving;
-}
-
-std::vector<std::string> DevicesOf(const state::ClaimView& claim) {
+std::vector<std::string> DevicesOf(const state::ClusterState& state,
+                                   const state::ClaimView& claim) {
   std::vector<std::string> devices;
   if (!claim.allocated()) return devices;
-  for (const json::Value& result :
-       claim.object.At({"status", "allocation", "devices", "results"}).Items()) {
-    devices.push_back(fmt::format("{}/{}/{} (request {})", result["driver"].AsString(),
-                                  result["pool"].AsString(), result["device"].AsString(),
-                                  result["request"].AsString()));
+  std::map<std::string, std::string> titles;
+  if (claim.object["metadata"]["annotations"].Has(kExtendedClaimAnnotation)) {
+    const state::PodPtr pod = state.FindPodByKey(fmt::format("{}/{}", claim.ns, OwnerOf(claim)));
+    if (pod) titles = TitlesOfRequests(*pod);
+  }
+  for (const api::DeviceResult& result : claim.claim.allocation->results) {
+    const auto title = titles.find(result.request);
+    devices.push_back(
+        fmt::format("{}/{}/{} ({})", result.driver, result.pool, result.device,
+                    title == titles.end() ? "request " + result.request : title->second));
   }
   return devices;
+}
+
+std::string TaintText(std::string_view key, std::string_view value, std::string_view effect) {
+  return fmt::format("{}{}{}:{}", key, value.empty() ? "" : "=", value, effect);
 }
 
 }  // namespace drachma::scheduler

@@ -9,12 +9,8 @@
 namespace drachma::scheduler {
 
 // How people call who holds devices: the pod that a claim was generated for, "pod ns/name", or the
-// claim itself, "claim ns/name".
-[[nodiscard]] std::string HolderName(const state::ClusterState& state,
-                                     const std::string& claim_key);
-
-// The same with who uses a claim of its own: "claim ns/name (pod one, two)". Says of pods whether
-// they are being deleted.
+// claim itself with who uses it, "claim ns/name (pod one, two)". Says of pods whether they are
+// being deleted.
 [[nodiscard]] std::string HolderText(const state::ClusterState& state,
                                      const std::string& claim_key);
 
@@ -22,12 +18,14 @@ namespace drachma::scheduler {
 [[nodiscard]] std::string PodText(const state::ClusterState& state, std::string_view ns,
                                   std::string_view name);
 
-// The pods that the claim is reserved for and that are being deleted, as "ns/name".
-[[nodiscard]] std::vector<std::string> LeavingUsers(const state::ClusterState& state,
-                                                    const std::string& claim_key);
+// The devices of an allocated claim: "DRIVER/POOL/DEVICE (request gpu)"; of extended resources
+// "(nvidia.com/gpu of container main)".
+[[nodiscard]] std::vector<std::string> DevicesOf(const state::ClusterState& state,
+                                                 const state::ClaimView& claim);
 
-// The devices of an allocated claim: "DRIVER/POOL/DEVICE (request gpu)".
-[[nodiscard]] std::vector<std::string> DevicesOf(const state::ClaimView& claim);
+// "key=value:effect", or "key:effect".
+[[nodiscard]] std::string TaintText(std::string_view key, std::string_view value,
+                                    std::string_view effect);
 
 void AddOnce(std::vector<std::string>& texts, std::string text);
 // "a, b, c and 5 more".

@@ -69,8 +69,7 @@ Explanation OfDevice(const state::ClusterState& state, const allocator::DeviceVi
     AddOnce(explanation.users, HolderText(state, holder));
   }
   for (const api::DeviceTaint& taint : device.taints) {
-    explanation.blockers.push_back(
-        fmt::format("taint {}={}:{}", taint.key, taint.value, taint.effect));
+    explanation.blockers.push_back("taint " + TaintText(taint.key, taint.value, taint.effect));
   }
   for (const auto& [set, counters] : sets) {
     explanation.blockers.push_back(fmt::format("counters of {}: {}", set, FewOf(counters)));

@@ -81,7 +81,7 @@ class ExplainTest : public ::testing::Test {
 };
 
 TEST_F(ExplainTest, AWaitingPodHasAFunnelThatAddsUp) {
-  const auto why = ExplainPod(state_, {}, cluster_.executor_.clock(), "default", "second");
+  const auto why = ExplainPod(state_, {}, cluster_.executor_.clock(), {}, "default", "second");
   ASSERT_TRUE(why) << why.error().message;
   EXPECT_THAT(why->cause, StartsWith("0/1 nodes are available: 1 cannot allocate all claims."));
   std::size_t considered = 0;
@@ -92,23 +92,23 @@ TEST_F(ExplainTest, AWaitingPodHasAFunnelThatAddsUp) {
   }
   EXPECT_EQ(considered, 2U);
   EXPECT_EQ(accounted, 2U) << why->ToText();
-  EXPECT_THAT(why->blockers, Contains("claim default/first (pod first)"));
+  EXPECT_THAT(why->blockers, Contains("pod default/first (priority 0, on node n1)"));
   EXPECT_THAT(why->preemption, HasSubstr("No preemption victims found"));
 }
 
 TEST_F(ExplainTest, AnExplanationSaysWhatTheEventSaid) {
-  const auto why = ExplainPod(state_, {}, cluster_.executor_.clock(), "default", "second");
+  const auto why = ExplainPod(state_, {}, cluster_.executor_.clock(), {}, "default", "second");
   EXPECT_THAT(cluster_.WhyNot("second"), StartsWith(why->cause));
 }
 
 TEST_F(ExplainTest, AWaitingClaimIsExplainedByItsPod) {
-  const auto why = ExplainClaim(state_, {}, cluster_.executor_.clock(), "default", "second");
+  const auto why = ExplainClaim(state_, {}, cluster_.executor_.clock(), {}, "default", "second");
   ASSERT_TRUE(why);
   EXPECT_THAT(why->cause, StartsWith("claim default/second waits for pod second: 0/1 nodes"));
 }
 
 TEST_F(ExplainTest, AnAllocatedClaimNamesItsPods) {
-  const auto why = ExplainClaim(state_, {}, cluster_.executor_.clock(), "default", "first");
+  const auto why = ExplainClaim(state_, {}, cluster_.executor_.clock(), {}, "default", "first");
   ASSERT_TRUE(why);
   EXPECT_EQ(why->cause, "claim default/first holds 1 device");
   EXPECT_THAT(why->users, ElementsAre("pod default/first"));
@@ -123,13 +123,13 @@ TEST_F(ExplainTest, ADeviceNamesItsHolderOrItsTaints) {
   EXPECT_THAT(held->users, ElementsAre("claim default/first (pod first)"));
   const auto tainted = ExplainDevice(state_, "gpu.example.com/n1/gpu-1");
   ASSERT_TRUE(tainted);
-  EXPECT_THAT(tainted->blockers, ElementsAre("taint broken=:NoSchedule"));
+  EXPECT_THAT(tainted->blockers, ElementsAre("taint broken:NoSchedule"));
   EXPECT_EQ(ExplainDevice(state_, "gpu-1").error().code, Code::kBadRequest);
   EXPECT_EQ(ExplainDevice(state_, "a/b/c").error().code, Code::kNotFound);
 }
 
 TEST_F(ExplainTest, WhatDoesNotExistIsNotFound) {
-  EXPECT_EQ(ExplainPod(state_, {}, cluster_.executor_.clock(), "default", "x").error().code,
+  EXPECT_EQ(ExplainPod(state_, {}, cluster_.executor_.clock(), {}, "default", "x").error().code,
             Code::kNotFound);
 }
 
@@ -156,7 +156,7 @@ TEST_P(WaitTest, TheCauseAndWhatWouldHelpAreNamed) {
   state::LoadOnce(*client, state, [&](const Result<std::string>&) { loaded = true; });
   cluster.executor_.RunReady();
   ASSERT_TRUE(loaded);
-  const auto why = ExplainPod(state, {}, cluster.executor_.clock(), "default", "p");
+  const auto why = ExplainPod(state, {}, cluster.executor_.clock(), {}, "default", "p");
   ASSERT_TRUE(why) << why.error().message;
   EXPECT_THAT(why->cause, HasSubstr(std::string(GetParam().cause)));
   EXPECT_THAT(why->blockers, Contains(HasSubstr(std::string(GetParam().blocker)))) << why->ToText();
@@ -181,8 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "{devices: {requests: [{name: r, exactly: {deviceClassName: none}}]}}}\n---\n"
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
                  "g, resourceClaimName: x}], containers: [{name: c}]}}",
-                 "device class none does not exist", "DeviceClass none, which claim default/x",
-                 "if DeviceClass none existed"},
+                 "device class none does not exist", "DeviceClass none, which claim default/x", ""},
         WaitCase{"Selector",
                  "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
                  "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu, selectors: "
@@ -190,13 +189,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
                  "g, resourceClaimName: x}], containers: [{name: c}]}}",
                  "not matched by selector 0 of the request", "request r, selector 0: false",
-                 "if selector 0 of request r matched"},
+                 "if node n1 had 1 device more for request r"},
         WaitCase{"InUse",
                  "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: x}, spec: "
                  "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}\n---\n"
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: "
                  "g, resourceClaimName: x}], containers: [{name: c}]}}",
-                 "1 in use", "claim default/first (pod first)", "if claim default/first ended"},
+                 "1 in use", "pod default/first (priority 0, on node n1)",
+                 "if pod default/first ended"},
         WaitCase{"Cpu",
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, "
                  "resources: {requests: {cpu: 9}}}]}}",
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {zone: c}, "
                  "containers: [{name: c}]}}",
                  "didn't match Pod's node affinity/selector", "zone=c: 0 of 1 nodes",
-                 "if a node had the label zone=c"},
+                 "if node n1 had the label zone=c"},
         WaitCase{"NodeTaint",
                  "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: own, "
                  "effect: NoSchedule}]}, status: {allocatable: {cpu: 8, memory: 16Gi, pods: 110}}}"

@@ -215,11 +215,9 @@ std::map<std::string, std::string> TitlesOfRequests(const state::PodView& pod) {
     const Value& container = *containers[i].json;
     for (const json::Member& member : container["resources"]["requests"].Members()) {
       const std::string resource(member.key());
-      const auto amount = WholeAmount(container, resource);
-      if (!amount) continue;
+      if (!WholeAmount(container, resource)) continue;
       titles.emplace(RequestName(i, container, resource),
-                     fmt::format("{}: {} of container \"{}\"", resource, *amount,
-                                 container["name"].AsString()));
+                     fmt::format("{} of container {}", resource, container["name"].AsString()));
     }
   }
   return titles;

@@ -44,7 +44,7 @@ struct ExtendedClaim {
                                               const std::vector<state::ResourceId>& delegated);
 
 // The requests that such claims may have, by name, as people wrote them:
-// "container-0-request-0" is `nvidia.com/gpu: 1 of container "main"`.
+// "container-0-request-0" is "nvidia.com/gpu of container main".
 [[nodiscard]] std::map<std::string, std::string> TitlesOfRequests(const state::PodView& pod);
 
 }  // namespace drachma::scheduler

@@ -86,4 +86,9 @@ std::vector<NodeReason> RoomReasons(const state::PodView& pod, const state::Node
   return reasons;
 }
 
+bool Reaches(const api::AllocationResult& allocation, const state::NodeInfo& node) {
+  const auto& selector = allocation.node_selector;
+  return !selector || api::Matches(*selector, node.name, node.labels);
+}
+
 }  // namespace drachma::scheduler

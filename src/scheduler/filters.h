@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/dra_types.h"
 #include "scheduler/queue.h"
 #include "state/node_table.h"
 #include "state/pod_view.h"
@@ -33,5 +34,8 @@ struct NodeReason {
                                                   const state::NodeInfo& node,
                                                   const std::vector<state::ResourceId>& delegated,
                                                   const state::ResourceNames& names);
+
+// Whether what was allocated can be used on the node.
+[[nodiscard]] bool Reaches(const api::AllocationResult& allocation, const state::NodeInfo& node);
 
 }  // namespace drachma::scheduler

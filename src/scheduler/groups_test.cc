@@ -223,7 +223,7 @@ TEST_F(GroupsTest, AnExplanationTellsWhatTheGangLacks) {
   const auto client = cluster_.api_.factory().NewClient(cluster_.executor_, "test");
   state::LoadOnce(*client, state, [](const Result<std::string>& loaded) { EXPECT_TRUE(loaded); });
   cluster_.executor_.RunReady();
-  const auto why = ExplainPod(state, {}, cluster_.executor_.clock(), "default", "a");
+  const auto why = ExplainPod(state, {}, cluster_.executor_.clock(), {}, "default", "a");
   ASSERT_TRUE(why);
   EXPECT_THAT(why->cause, HasSubstr("pod group default/train waits: minCount (3) cannot be "
                                     "satisfied: 2 scheduled, 0 remaining; pod default/c has no "

@@ -22,17 +22,35 @@ const Nomination* Nominations::Find(std::string_view uid) const {
   return found == by_uid_.end() ? nullptr : &found->second;
 }
 
-Nominations::Claims Nominations::OnNode(std::string_view node, const state::PodView& pod) const {
+namespace {
+
+bool Precedes(const Nomination& nomination, std::string_view node, const state::PodView& pod) {
+  return nomination.node == node && nomination.pod->uid != pod.uid &&
+         nomination.pod->priority >= pod.priority;
+}
+
+}  // namespace
+
+Nominations::Claims Nominations::OnNode(std::string_view node, const state::PodView& pod,
+                                        const std::unordered_set<std::string>& gone) const {
   Claims claims;
   for (const auto& [uid, nomination] : by_uid_) {
-    if (nomination.node != node || uid == pod.uid || nomination.pod->priority < pod.priority) {
-      continue;
-    }
+    if (!Precedes(nomination, node, pod) || gone.contains(uid)) continue;
     claims.amounts.Add(nomination.pod->requests);
     ++claims.pods;
     for (const auto& allocation : nomination.allocations) claims.overlay.Take(allocation);
   }
   return claims;
+}
+
+std::vector<state::PodPtr> Nominations::PodsOnNode(std::string_view node,
+                                                   const state::PodView& pod) const {
+  std::vector<state::PodPtr> pods;
+  for (const auto& [uid, nomination] : by_uid_) {
+    if (Precedes(nomination, node, pod)) pods.push_back(nomination.pod);
+  }
+  std::ranges::sort(pods, {}, [](const state::PodPtr& one) { return one->key(); });
+  return pods;
 }
 
 bool Nominations::IsToBeFreed(std::string_view claim_uid, const state::PodView& pod) const {

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "allocator/allocator.h"
@@ -32,13 +33,18 @@ class Nominations {
   [[nodiscard]] bool empty() const { return by_uid_.empty(); }
 
   // What counts as taken on the node for `pod`, beside what really is: the room of nominations of
-  // at least its priority. The victims' claims hold their devices until they are deallocated.
+  // at least its priority, but of pods whose uid is in `gone`. The victims' claims hold their
+  // devices until they are deallocated.
   struct Claims {
     state::Amounts amounts;
     std::size_t pods = 0;
     allocator::Overlay overlay;
   };
-  [[nodiscard]] Claims OnNode(std::string_view node, const state::PodView& pod) const;
+  [[nodiscard]] Claims OnNode(std::string_view node, const state::PodView& pod,
+                              const std::unordered_set<std::string>& gone = {}) const;
+  // The pods whose room that is.
+  [[nodiscard]] std::vector<state::PodPtr> PodsOnNode(std::string_view node,
+                                                      const state::PodView& pod) const;
   // Whether the claim is to give up its devices for a nominated pod of at least the priority of
   // `pod`. Whoever may not take the devices may not join the claim's users either: successors of
   // the victims would keep it allocated for ever.

@@ -8,7 +8,7 @@
 
 #include "client/objects.h"
 #include "scheduler/cycle.h"
-#include "scheduler/filters.h"
+#include "scheduler/supposition.h"
 #include "scheduler/victim_units.h"
 
 namespace drachma::scheduler {
@@ -26,97 +26,6 @@ constexpr std::size_t kCandidatesPercent = 10;
 
 constexpr std::string_view kNotHelpful = "Preemption is not helpful for scheduling";
 constexpr std::string_view kNoVictims = "No preemption victims found for incoming pod";
-
-// A node as it would be without the pods in `gone`.
-class Supposition {
- public:
-  Supposition(state::ClusterState& state, Needs& needs, NodeIndex index, ProblemEntry* entry,
-              const std::vector<state::ResourceId>& delegated, Nominations::Claims nominated,
-              Random& random)
-      : state_(state),
-        needs_(needs),
-        index_(index),
-        entry_(entry),
-        delegated_(delegated),
-        nominated_(std::move(nominated)),
-        random_(random),
-        node_(state.nodes.At(index)) {}
-
-  // All pods of the unit, of which some may be on other nodes.
-  void Take(const VictimUnit& unit) {
-    for (const PodPtr& pod : unit.pods) {
-      if (pod->node_name == node_.name) TakeFrom(node_, *pod);
-      gone_.insert(pod->uid);
-      for (auto& claim : ClaimsOf(*pod, state_.claims)) {
-        const auto same = [&claim](const state::ClaimPtr& c) { return c->uid == claim->uid; };
-        if (std::ranges::none_of(claims_, same)) claims_.push_back(std::move(claim));
-      }
-    }
-  }
-  void GiveBack(const VictimUnit& unit) {
-    for (const PodPtr& pod : unit.pods) {
-      if (pod->node_name == node_.name) AddTo(node_, pod);
-      gone_.erase(pod->uid);
-    }
-  }
-
-  // Why the pod does not fit; empty when it does.
-  [[nodiscard]] std::string Misfit() {
-    const state::PodView& pod = *needs_.pod;
-    if (!PortsAreFree(pod, node_)) {
-      return "node(s) didn't have free ports for the requested pod ports";
-    }
-    if (!HasRoom(pod, node_, delegated_, nominated_.amounts, nominated_.pods)) {
-      node_.requested.Add(nominated_.amounts);
-      const auto reasons = RoomReasons(pod, node_, delegated_, state_.names.resources);
-      node_.requested.Subtract(nominated_.amounts);
-      return reasons.empty() ? "Too many pods" : reasons.front().text;
-    }
-    if (!needs_.rules->empty()) {
-      const TopologyRules rules(state_, pod, gone_);
-      if (const NodeReason* reason = rules.Judge(node_)) return reason->text;
-    }
-    return AllocationMisfit();
-  }
-
-  // The claims that become free, and what the pod got by the last Misfit() that was empty.
-  [[nodiscard]] std::vector<std::string> Released() const {
-    std::vector<std::string> uids;
-    for (const state::ClaimPtr& claim : claims_) {
-      if (claim->allocated() && IsReleased(state_, *claim, gone_)) uids.push_back(claim->uid);
-    }
-    return uids;
-  }
-  [[nodiscard]] std::vector<api::AllocationResult> allocations() && {
-    return std::move(allocations_);
-  }
-
- private:
-  [[nodiscard]] std::string AllocationMisfit() {
-    if (entry_ == nullptr) return {};
-    allocator::Overlay overlay = nominated_.overlay;
-    for (const std::string& uid : Released()) overlay.Release(uid);
-    allocator::Outcome outcome =
-        allocator::Allocate(entry_->problem, state_.DeviceNode(index_), overlay, random_);
-    if (auto* fit = std::get_if<allocator::Fit>(&outcome.value)) {
-      allocations_ = std::move(fit->results);
-      return {};
-    }
-    return "cannot allocate all claims";
-  }
-
-  state::ClusterState& state_;
-  Needs& needs_;
-  const NodeIndex index_;
-  ProblemEntry* entry_;
-  const std::vector<state::ResourceId>& delegated_;
-  Nominations::Claims nominated_;
-  Random& random_;
-  NodeInfo node_;
-  std::unordered_set<std::string> gone_;
-  std::vector<state::ClaimPtr> claims_;
-  std::vector<api::AllocationResult> allocations_;
-};
 
 // Upstream's pickOneNodeForPreemption as one comparison; smaller is better.
 auto CostOf(const Victims& victims) {
@@ -194,6 +103,11 @@ bool Cycle::AwaitsRoom(const state::PodView& pod) const {
   return nomination != nullptr && IsMakingRoom(*nomination);
 }
 
+Supposition Cycle::Suppose(Needs& needs, NodeIndex index) {
+  const Variant& variant = VariantFor(needs, state_.nodes.At(index));
+  return {state_, needs, index, variant, nominations_, random_};
+}
+
 std::optional<Victims> Cycle::SelectVictims(Needs& needs, NodeIndex index,
                                             const std::vector<Value>& budgets,
                                             std::string& reason) {
@@ -205,9 +119,7 @@ std::optional<Victims> Cycle::SelectVictims(Needs& needs, NodeIndex index,
     reason = kNoVictims;
     return std::nullopt;
   }
-  Variant& variant = VariantFor(needs, node);
-  Supposition supposition(state_, needs, index, variant.entry.get(), variant.delegated,
-                          nominations_.OnNode(node.name, *needs.pod), random_);
+  Supposition supposition = Suppose(needs, index);
   for (const VictimUnit& unit : possible) supposition.Take(unit);
   reason = supposition.Misfit();
   if (!reason.empty()) return std::nullopt;

@@ -34,7 +34,7 @@ std::vector<VictimUnit> UnitsOf(const state::ClusterState& state, const GroupGat
   for (const PodPtr& pod : pods) {
     const state::GroupPtr group =
         gates.groups && !pod->group.empty() ? state.groups.Find(pod->group_key()) : nullptr;
-    VictimUnit unit{.pods = {pod}, .priority = pod->priority};
+    VictimUnit unit{.pods = {pod}, .claim = nullptr, .priority = pod->priority};
     if (group) {
       unit.priority = group->priority;
       unit.of_group = true;

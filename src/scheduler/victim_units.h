@@ -13,9 +13,11 @@
 namespace drachma::scheduler {
 
 // Pods that are evicted together or not at all: a pod, or all members of a group that is disrupted
-// as one, wherever they are (upstream's Victim).
+// as one, wherever they are (upstream's Victim). Explanations also ask about what nobody can evict:
+// allocated claims that no pod uses.
 struct VictimUnit {
   std::vector<state::PodPtr> pods;
+  state::ClaimPtr claim;      // without pods
   std::int64_t priority = 0;  // of the group, for members of one
   bool of_group = false;
 };
