@@ -7,6 +7,7 @@
 
 #include "api/decode_report.h"
 #include "api/flat_type.h"
+#include "api/json_kind.h"
 #include "api/scalar_codec.h"
 #include "base/check.h"
 #include "json/part.h"
@@ -21,27 +22,6 @@ using json::Member;
 using json::Value;
 
 constexpr std::size_t kFieldsMax = 96;  // of one struct; the largest has 50
-
-// How Go's decoder calls a JSON value in its errors. Numbers are named with their digits only
-// where a number was wanted.
-std::string_view KindWord(const Value& value) {
-  switch (value.kind()) {
-    case Kind::kNull:
-      return "null";
-    case Kind::kBool:
-      return "bool";
-    case Kind::kInt:
-    case Kind::kDouble:
-      return "number";
-    case Kind::kString:
-      return "string";
-    case Kind::kArray:
-      return "array";
-    case Kind::kObject:
-      return "object";
-  }
-  return "";
-}
 
 std::string NumberText(const Value& value, std::string_view sent) {
   if (!sent.empty()) return std::string(sent);
@@ -72,7 +52,7 @@ class Decoder : private DecodeReport {
     Decoded decoded;
     if (!object.IsObject() && !object.IsNull()) {
       return BadInput(fmt::format("json: cannot unmarshal {} into Go value of type {}",
-                                  KindWord(object), type.ShortName()));
+                                  JsonKind(object), type.ShortName()));
     }
     DRA_TRY(Struct(object, type, decoded.value));
     if (type_error_) return BadInput(std::move(*type_error_));
@@ -148,7 +128,7 @@ class Decoder : private DecodeReport {
   Status List(const Value& given, const FieldInfo& field, std::string_view go_type, Value& out) {
     if (given.IsNull()) return {};
     if (!given.IsArray()) {
-      TypeError(KindWord(given), go_type);
+      TypeError(JsonKind(given), go_type);
       return {};
     }
     std::vector<Value> items(given.size());
@@ -164,7 +144,7 @@ class Decoder : private DecodeReport {
   Status Map(const Value& given, const FieldInfo& field, Value& out) {
     if (given.IsNull()) return {};
     if (!given.IsObject()) {
-      TypeError(KindWord(given), field.go_type);
+      TypeError(JsonKind(given), field.go_type);
       return {};
     }
     std::vector<const Member*> members;
@@ -255,7 +235,7 @@ class Decoder : private DecodeReport {
       case Scalar::kSchemaOrAny:
         return Schema(given, out);
     }
-    TypeError(KindWord(given), go_type);
+    TypeError(JsonKind(given), go_type);
     return {};
   }
 
@@ -283,7 +263,7 @@ class Decoder : private DecodeReport {
   }
 
   Status Time(const Value& given, const FieldInfo& field, Value& out) const {
-    if (!given.IsString()) return BadInput(TypeErrorText(KindWord(given), "string"));
+    if (!given.IsString()) return BadInput(TypeErrorText(JsonKind(given), "string"));
     DRA_ASSIGN(const std::string text, field.scalar == Scalar::kTime
                                            ? CanonicalTime(given.AsString())
                                            : CanonicalMicroTime(given.AsString()));
@@ -294,7 +274,7 @@ class Decoder : private DecodeReport {
   Status IntOrString(const Value& given, Value& out) const {
     if (!given.IsString() && !InRange(given, Scalar::kInt32)) {
       const std::string got =
-          given.IsNumber() ? "number " + NumberText(given, Sent()) : std::string(KindWord(given));
+          given.IsNumber() ? "number " + NumberText(given, Sent()) : std::string(JsonKind(given));
       return BadInput(TypeErrorText(got, "int32"));
     }
     out = given;

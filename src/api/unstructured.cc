@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/flat_type.h"
+#include "api/json_kind.h"
 #include "api/scalar_codec.h"
 #include "num/quantity.h"
 
@@ -34,23 +35,6 @@ std::string_view ReflectKind(const Value& value) {
       return "slice";
     default:
       return "map";
-  }
-}
-
-// What encoding/json calls it.
-std::string JsonKind(const Value& value) {
-  switch (value.kind()) {
-    case Kind::kBool:
-      return "bool";
-    case Kind::kInt:
-    case Kind::kDouble:
-      return "number";
-    case Kind::kString:
-      return "string";
-    case Kind::kArray:
-      return "array";
-    default:
-      return "object";
   }
 }
 
@@ -233,9 +217,9 @@ class Restorer {
   static Status IntOrString(const Value& value) {
     if (value.IsString()) return {};
     if (value.IsInt() && value.AsInt() >= INT32_MIN && value.AsInt() <= INT32_MAX) return {};
-    return BadInput(
-        fmt::format("json: cannot unmarshal {} into Go value of type int32",
-                    value.IsNumber() ? "number " + json::Write(value) : JsonKind(value)));
+    return BadInput(fmt::format(
+        "json: cannot unmarshal {} into Go value of type int32",
+        value.IsNumber() ? "number " + json::Write(value) : std::string(JsonKind(value))));
   }
 
   bool report_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "json/json.h"
+#include "json/pointer.h"
 #include "validation/field_error.h"
 
 namespace drachma::apiserver {
@@ -71,20 +72,6 @@ Value Merged(const Value& object, const Value& patch) {
   return Sorted(std::move(members));
 }
 
-std::string Unescaped(std::string_view token) {
-  std::string text;
-  for (std::size_t i = 0; i < token.size(); ++i) {
-    const std::string_view two = token.substr(i, 2);
-    if (two == "~1" || two == "~0") {
-      text.push_back(two == "~1" ? '/' : '~');
-      ++i;
-    } else {
-      text.push_back(token[i]);
-    }
-  }
-  return text;
-}
-
 enum class Depth : std::uint8_t { kContainers, kAll };
 
 // `value` with the objects on the way along a JSON pointer sorted; kAll: and all below its end.
@@ -92,7 +79,7 @@ Value SortedAlong(const Value& value, std::string_view pointer, Depth depth) {
   if (pointer.empty()) return depth == Depth::kAll ? SortedAll(value, Nulls::kKept) : value;
   pointer.remove_prefix(1);
   const std::size_t end = std::min(pointer.find('/'), pointer.size());
-  const std::string key = Unescaped(pointer.substr(0, end));
+  const std::string key = json::UnescapePointerToken(pointer.substr(0, end));
   const std::string_view rest = pointer.substr(end);
   if (value.IsObject()) {
     Value sorted = SortedOne(value);

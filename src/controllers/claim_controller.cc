@@ -147,10 +147,9 @@ void ClaimController::OnGroup(const Change& change) {
   if (change.type == Change::Type::kDeleted) {
     gone_.Add(client::UidOf(group));
     for (const Value* claim : claims_.InNamespace(client::NamespaceOf(group))) {
-      const bool concerned =
-          std::ranges::any_of((*claim)["status"]["reservedFor"].Items(), [&](const Value& c) {
-            return c["uid"].AsString() == client::UidOf(group);
-          });
+      const bool concerned = std::ranges::any_of(
+          (*claim)["status"]["reservedFor"].Items(),
+          [&](const Value& c) { return c["uid"].AsString() == client::UidOf(group); });
       if (concerned) Add(fmt::format("{}{}", kClaimPrefix, client::KeyOf(*claim)));
     }
     return;
@@ -339,16 +338,9 @@ Action ClaimController::LookUp(const Value& claim, const Value& consumer) {
   const client::Resource& resource = IsGroup(consumer) ? kPodGroups : resources::kPods;
   Action action{.request = client::GetRequest(resource, client::NamespaceOf(claim),
                                               consumer["name"].AsString())};
-  action.settle = [this, key = client::KeyOf(claim), uid = std::string(consumer["uid"].AsString())](
-                      const Result<Value>& answer) -> Status {
-    const bool gone =
-        answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
-    if (gone) {
-      gone_.Add(uid);
-      Add(fmt::format("{}{}", kClaimPrefix, key));
-    }
-    if (answer || gone) return {};
-    return std::unexpected(answer.error());
+  action.settle = [this, key = client::KeyOf(claim),
+                   uid = std::string(consumer["uid"].AsString())](const Result<Value>& answer) {
+    return gone_.Learn(answer, uid, [&] { Add(fmt::format("{}{}", kClaimPrefix, key)); });
   };
   return action;
 }

@@ -147,13 +147,8 @@ GarbageCollector::Owners GarbageCollector::ClassifyOwners(std::size_t kind, cons
     }
     const std::string_view ns = info.namespaced ? client::NamespaceOf(object) : "";
     Action lookup{.request = client::GetRequest(info.resource, ns, reference["name"].AsString())};
-    lookup.settle = [this, key, uid = std::string(uid)](const Result<Value>& answer) -> Status {
-      const bool gone =
-          answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
-      if (!answer && !gone) return std::unexpected(answer.error());
-      if (gone) gone_.Add(uid);
-      if (gone) Add(key);
-      return {};
+    lookup.settle = [this, key, uid = std::string(uid)](const Result<Value>& answer) {
+      return gone_.Learn(answer, uid, [&] { Add(key); });
     };
     owners.lookups.push_back(std::move(lookup));
   }

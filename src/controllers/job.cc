@@ -400,13 +400,8 @@ Work JobController::SyncPod(const std::string& key, std::string_view pod_key) {
       // The copy of Jobs may lag behind that of pods, and the end of a pod must not go uncounted.
       Action lookup{.request = client::GetRequest(kJobs, client::NamespaceOf(*pod),
                                                   (*owner)["name"].AsString())};
-      lookup.settle = [this, key, uid](const Result<Value>& answer) -> Status {
-        const bool gone =
-            answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
-        if (!answer && !gone) return std::unexpected(answer.error());
-        if (gone) gone_.Add(uid);
-        if (gone) Add(key);
-        return {};
+      lookup.settle = [this, key, uid](const Result<Value>& answer) {
+        return gone_.Learn(answer, uid, [&] { Add(key); });
       };
       work.actions.push_back(std::move(lookup));
       return work;

@@ -21,6 +21,17 @@ void GoneUids::Add(std::string_view uid) {
 
 bool GoneUids::Contains(std::string_view uid) const { return known_.contains(std::string(uid)); }
 
+Status GoneUids::Learn(const Result<Value>& answer, std::string_view uid,
+                       const std::function<void()>& on_gone) {
+  const bool gone = answer ? client::UidOf(*answer) != uid : answer.error().code == Code::kNotFound;
+  if (gone) {
+    Add(uid);
+    on_gone();
+  }
+  if (answer || gone) return {};
+  return std::unexpected(answer.error());
+}
+
 client::ObjectReference Reference(std::string_view api_version, std::string_view kind,
                                   const Value& object) {
   return {.api_version = std::string(api_version),

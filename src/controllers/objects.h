@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <list>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ class GoneUids {
   explicit GoneUids(std::size_t most) : most_(most) {}
   void Add(std::string_view uid);
   [[nodiscard]] bool Contains(std::string_view uid) const;
+  // What the answer to a GET of the name of the object `uid` says: when the object is gone it is
+  // remembered, and `on_gone` called. ERRORS: those of the answer that say neither.
+  [[nodiscard]] Status Learn(const Result<json::Value>& answer, std::string_view uid,
+                             const std::function<void()>& on_gone);
 
  private:
   const std::size_t most_;

@@ -6,6 +6,7 @@
 
 #include "json/depth.h"
 #include "json/json.h"
+#include "json/pointer.h"
 
 namespace drachma::json {
 
@@ -37,20 +38,6 @@ bool HasNullMember(const Value& object) {
     if (member.value.IsNull()) return true;
   }
   return false;
-}
-
-std::string DecodePointerToken(std::string_view token) {
-  std::string text;
-  for (std::size_t i = 0; i < token.size(); ++i) {
-    const std::string_view two = token.substr(i, 2);
-    if (two == "~1" || two == "~0") {
-      text.push_back(two == "~1" ? '/' : '~');
-      ++i;
-    } else {
-      text.push_back(token[i]);
-    }
-  }
-  return text;
 }
 
 enum class IndexUse : std::uint8_t { kExisting, kInsert };
@@ -100,7 +87,7 @@ class JsonPatcher {
     if (slash == std::string_view::npos) return std::nullopt;
     while (slash != std::string_view::npos) {
       const std::size_t next = pointer.find('/', slash + 1);
-      tokens.push_back(DecodePointerToken(pointer.substr(slash + 1, next - slash - 1)));
+      tokens.push_back(UnescapePointerToken(pointer.substr(slash + 1, next - slash - 1)));
       slash = next;
     }
     return tokens;

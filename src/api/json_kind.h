@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "json/value.h"
+
+namespace drachma::api {
+
+// What Go's JSON decoder calls the kind of a value in its errors: "number", "object", "null".
+[[nodiscard]] std::string_view JsonKind(const json::Value& value);
+
+}  // namespace drachma::api
