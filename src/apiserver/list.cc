@@ -217,6 +217,7 @@ Result<Answer::List> ListRecords(const store::Store& store, const Kind& kind,
   DRA_TRY(CheckListOptions(call));
   DRA_ASSIGN(const Selection selection, SelectionOf(kind, call));
   DRA_ASSIGN(store::ListOptions options, StartOf(store, selection, call));
+  options.marks = selection.marks;
   const auto limit = static_cast<std::size_t>(std::max<std::int64_t>(call.limit, 0));
   Answer::List list;
   for (;;) {

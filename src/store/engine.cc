@@ -121,7 +121,7 @@ RecordPtr Engine::Head(std::string_view key) const {
 Result<Page> Engine::List(std::string_view scope, const ListOptions& options) const {
   if (options.at != 0) return ListPast(scope, options);
   const std::shared_lock lock(table_mutex_);
-  Page page = table_.List(scope, options.after_key, options.limit);
+  Page page = table_.List(scope, options.after_key, options.limit, options.marks);
   page.revision = current_;
   return page;
 }

@@ -47,6 +47,9 @@ struct ListOptions {
   // List as things were at this revision (continue tokens, resourceVersionMatch=Exact); 0 means
   // now. ERRORS: kExpired when the history does not reach back, kTimeout when it is in the future.
   Revision at = 0;
+  // Of the records with a mark (Record::mark()) those that lack any of these bits may be left out,
+  // and do not count to the limit; of those behind it they do count to `remaining`.
+  std::uint64_t marks = 0;
 };
 
 // What waited in a watch.

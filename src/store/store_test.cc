@@ -149,6 +149,15 @@ TEST_P(StoreTest, ALimitCutsTheListAndTellsWhatIsLeft) {
   EXPECT_FALSE(store_->List("/a/", {.limit = 3}).value().more);
 }
 
+TEST_P(StoreTest, AListLeavesOutWhatIsMarkedOtherwise) {
+  for (const char* key : {"/a/1", "/a/2", "/a/3", "/a/4"}) (void)Put(key, "1", kMustNotExist);
+  store_->Get("/a/1")->SetMark(0b001);
+  store_->Get("/a/2")->SetMark(0b111);
+  store_->Get("/a/3")->SetMark(0b011);
+  EXPECT_THAT(Keys("/a/", {.marks = 0b110}), ElementsAre("/a/2", "/a/4"));
+  EXPECT_THAT(Keys("/a/", {.limit = 1, .marks = 0b110}), ElementsAre("/a/2"));
+}
+
 TEST_P(StoreTest, AListOfThePastShowsWhatWasThen) {
   (void)Put("/a/1", "old", kMustNotExist);   // 2
   (void)Put("/a/2", "gone", kMustNotExist);  // 3

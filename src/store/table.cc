@@ -48,13 +48,17 @@ Table::Slots::const_iterator Table::End(std::string_view scope) const {
   return slots_.lower_bound(std::string_view(behind));
 }
 
-Page Table::List(std::string_view scope, std::string_view after_key, std::size_t limit) const {
+Page Table::List(std::string_view scope, std::string_view after_key, std::size_t limit,
+                 std::uint64_t marks) const {
   Page page;
   const auto end = End(scope);
   auto at = First(scope, after_key);
   if (at == slots_.end() || !InScope(scope, at->record->key)) return page;
   for (; at != end; ++at) {
     if (limit != 0 && page.records.size() == limit) break;
+    if (const std::uint64_t mark = at->record->mark(); mark != 0 && (mark & marks) != marks) {
+      continue;
+    }
     page.records.push_back(at->record);
   }
   page.remaining = std::distance(at, end);

@@ -21,10 +21,10 @@ class Table {
 
   // Null when there is none.
   [[nodiscard]] RecordPtr Find(std::string_view key) const;
-  // The records of `scope` after `after_key`, at most `limit` (0: all). The page's revision is left
-  // to the caller.
-  [[nodiscard]] Page List(std::string_view scope, std::string_view after_key,
-                          std::size_t limit) const;
+  // The records of `scope` after `after_key`, at most `limit` (0: all), but none that has a mark
+  // without all of `marks`. The page's revision is left to the caller.
+  [[nodiscard]] Page List(std::string_view scope, std::string_view after_key, std::size_t limit,
+                          std::uint64_t marks = 0) const;
   [[nodiscard]] std::size_t Count(std::string_view scope) const;
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
 
