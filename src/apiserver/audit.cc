@@ -136,9 +136,9 @@ Value ObjectRef(const AuditEvent& event) {
 Value ResponseObject(const net::HttpResponse& response) {
   if (!response.headers.Get("Content-Type").starts_with("application/json")) return nullptr;
   std::string body;
-  for (const net::SharedBytes& part : response.body) {
-    if (body.size() + part->size() > kObjectBytesMax) return nullptr;
-    body += *part;
+  for (const net::Slice& part : response.body) {
+    if (body.size() + part.size() > kObjectBytesMax) return nullptr;
+    body += part.text();
   }
   Result<Value> value = json::Read(body);
   return value ? std::move(*value) : Value();

@@ -241,7 +241,7 @@ Result<std::unique_ptr<CustomInfo>> ReadDefinition(const Value& definition) {
 }
 
 // The cell of a column (apiextensions' tableconvertor).
-Value CellOf(const CustomColumn& column, const Value& object, Time now) {
+Value CellOf(const CustomColumn& column, const Value& object, Ages& ages) {
   const std::vector<Value> found = column.path.Find(object);
   if (found.empty()) return nullptr;
   const Value& first = found.front();
@@ -251,7 +251,7 @@ Value CellOf(const CustomColumn& column, const Value& object, Time now) {
                             : Value();
   if (type == "number") return first.IsNumber() ? Value(first.AsDouble()) : Value();
   if (type == "boolean") return first.IsBool() ? first : Value();
-  if (type == "date") return first.IsString() ? Value(AgeOf(first, now)) : Value();
+  if (type == "date") return first.IsString() ? Value(AgeOf(first, ages)) : Value();
   std::string text;
   for (const Value& value : found) {
     if (!text.empty()) text += ",";
@@ -349,10 +349,10 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
     return CheckSchema(context, object, old, warnings);
   }
 
-  Value Cells(const Value& object, std::string_view version, Time now) const override {
+  Value Cells(const Value& object, std::string_view version, Ages& ages) const override {
     apiserver::Cells cells;
     for (const CustomColumn& column : VersionOf(version).columns) {
-      cells.Add(CellOf(column, object, now));
+      cells.Add(CellOf(column, object, ages));
     }
     return cells.Take();
   }

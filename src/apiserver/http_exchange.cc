@@ -12,7 +12,6 @@ namespace drachma::apiserver {
 using net::HttpRequest;
 using net::HttpResponder;
 using net::HttpResponse;
-using net::SharedBytes;
 
 HttpResponse JsonResponse(int status, std::string body) {
   return {.status = status,
@@ -61,9 +60,7 @@ void Exchange::Answer(HttpResponse response, const std::vector<std::string>& mor
     response.headers.Add("Warning", std::move(header));
   }
   Record("ResponseComplete", response);
-  std::size_t bytes = 0;
-  for (const SharedBytes& part : response.body) bytes += part->size();
-  if (bytes > HttpFront::kGzipBytesMin && net::AcceptsGzip(request_.headers)) {
+  if (net::SizeOf(response.body) > HttpFront::kGzipBytesMin && net::AcceptsGzip(request_.headers)) {
     response.body = {net::Share(net::Gzip(response.body))};
     response.headers.Set("Content-Encoding", "gzip");
     response.headers.Add("Vary", "Accept-Encoding");

@@ -25,7 +25,6 @@ namespace {
 using net::HttpRequest;
 using net::HttpResponder;
 using net::HttpResponse;
-using net::SharedBytes;
 
 bool IsHealthPath(std::string_view path) {
   for (const std::string_view prefix : {"/healthz", "/livez", "/readyz"}) {
@@ -318,8 +317,10 @@ class Front final : public HttpFront {
       return exchange->Answer(OfRouter(*exchange, std::move(accepted.error())));
     }
     if (accepted->media == Accepted::Media::kJson) accepted->pretty = PrettyOf(http, query);
-    const Rendering rendering{
-        .accepted = std::move(*accepted), .include = IncludeOf(query), .now = core_.Now()};
+    const Rendering rendering{.accepted = std::move(*accepted),
+                              .include = IncludeOf(query),
+                              .now = core_.Now(),
+                              .rows = &rows_};
     if (*verb == client::Verb::kWatch) {
       return Watch(exchange, std::move(request), *kind, rendering);
     }
@@ -367,7 +368,7 @@ class Front final : public HttpFront {
                               .body = {net::Share(*std::move(answer->text))}},
                              answer->warnings);
     }
-    Result<std::vector<SharedBytes>> body = Render(*answer, rendering);
+    Result<std::vector<net::Slice>> body = Render(*answer, rendering);
     if (!body) return exchange.Answer(body.error());
     HttpResponse response{
         .status = answer->code,
@@ -386,7 +387,7 @@ class Front final : public HttpFront {
       timeout += Duration(static_cast<std::int64_t>(core_.random().Below(spread)));
     }
     auto watch =
-        std::make_shared<HttpWatch>(core_, texts_, kind, request.resource().version, rendering,
+        std::make_shared<HttpWatch>(core_, chunks_, kind, request.resource().version, rendering,
                                     exchange->responder(), metrics_->BeginWatch(exchange->labels));
     const Status started = watch->Start(request.call, timeout);
     if (!started) return exchange->Answer(started.error());
@@ -399,7 +400,8 @@ class Front final : public HttpFront {
   Core& core_;
   const Options options_;
   Discovery discovery_;
-  EventTexts texts_;
+  EventChunks chunks_;
+  TableRows rows_;
   // Requests under way may outlive the front.
   const std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
   RequestTimeouts timeouts_;

@@ -13,14 +13,35 @@ namespace drachma::apiserver {
 
 using As = Accepted::As;
 
-HttpWatch::HttpWatch(Core& core, EventTexts& texts, KindPtr kind, std::string version,
+namespace {
+
+std::string FormOf(const Accepted& accepted, const std::string& api_version) {
+  switch (accepted.as) {
+    case As::kTable:
+      return {};  // ages differ from second to second, and the first one has columns
+    case As::kPartialMetadata:
+      return "metadata/" + accepted.meta_version;
+    case As::kObject:
+      break;
+  }
+  return api_version;
+}
+
+net::Chunk LineOf(std::string_view type, json::Value object) {
+  return {json::Write(json::Value::Object({{"type", type}, {"object", std::move(object)}})), "\n"};
+}
+
+}  // namespace
+
+HttpWatch::HttpWatch(Core& core, EventChunks& chunks, KindPtr kind, std::string version,
                      Rendering rendering, std::shared_ptr<net::HttpResponder> responder,
                      std::unique_ptr<HttpMetrics::OpenWatch> metrics)
     : core_(core),
-      texts_(texts),
+      chunks_(chunks),
       kind_(std::move(kind)),
       version_(std::move(version)),
       api_version_(kind_->ApiVersion(version_)),
+      form_(FormOf(rendering.accepted, api_version_)),
       rendering_(std::move(rendering)),
       responder_(std::move(responder)),
       metrics_(std::move(metrics)) {}
@@ -56,8 +77,8 @@ void HttpWatch::Close() {
   responder_.reset();
 }
 
-WatchSink::Flow HttpWatch::Send(std::vector<net::SharedBytes> parts) {
-  if (!responder_->Write(std::move(parts))) {
+WatchSink::Flow HttpWatch::Send(net::Chunk chunk) {
+  if (!responder_->Write(std::move(chunk))) {
     // Not from within the session's call: it is still on the stack.
     core_.executor().Post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->Close();
@@ -92,27 +113,23 @@ std::string HttpWatch::Encoded(const json::Value& object) {
   return json::Write(kind_->Convert(object, api_version_).value_or(object));
 }
 
-net::SharedBytes HttpWatch::ObjectText(const store::RecordPtr& record, const json::Value* object) {
-  if (object != nullptr) return net::Share(Encoded(*object));
-  const As as = rendering_.accepted.as;
-  if (as == As::kObject && kind_->storage_api_version() == api_version_) return record->Json();
-  // Ages make tables differ from second to second, and the first one has columns.
-  if (as == As::kTable) return net::Share(Encoded(record->Object()));
-  const std::string form =
-      as == As::kObject ? api_version_ : "metadata/" + rendering_.accepted.meta_version;
-  return texts_.Get(record, form, [&] { return Encoded(record->Object()); });
-}
-
 WatchSink::Flow HttpWatch::OnEvent(Type type, const store::RecordPtr& record,
                                    const json::Value* object) {
-  static const net::SharedBytes kPrefixes[] = {
-      net::Share(R"({"type":"ADDED","object":)"),
-      net::Share(R"({"type":"MODIFIED","object":)"),
-      net::Share(R"({"type":"DELETED","object":)"),
+  static constexpr std::string_view kBegins[] = {
+      R"({"type":"ADDED","object":)",
+      R"({"type":"MODIFIED","object":)",
+      R"({"type":"DELETED","object":)",
   };
-  static const net::SharedBytes kSuffix = net::Share("}\n");
   metrics_->CountEvent();
-  return Send({kPrefixes[static_cast<std::size_t>(type)], ObjectText(record, object), kSuffix});
+  const auto chunk = [&](std::string_view text) {
+    return net::Chunk{kBegins[static_cast<std::size_t>(type)], text, "}\n"};
+  };
+  if (object != nullptr) return Send(chunk(Encoded(*object)));
+  if (form_.empty()) return Send(chunk(Encoded(record->Object())));
+  return Send(chunks_.Get(record->revision, type, form_, [&] {
+    const bool stored = form_ == kind_->storage_api_version();
+    return chunk(stored ? *record->Json() : Encoded(record->Object()));
+  }));
 }
 
 WatchSink::Flow HttpWatch::OnBookmark(store::Revision revision, Bookmark bookmark) {
@@ -136,16 +153,12 @@ WatchSink::Flow HttpWatch::OnBookmark(store::Revision revision, Bookmark bookmar
       break;
     }
   }
-  return Send({net::Share(
-      json::Write(json::Value::Object({{"type", "BOOKMARK"}, {"object", std::move(object)}})) +
-      "\n")});
+  return Send(LineOf("BOOKMARK", std::move(object)));
 }
 
 void HttpWatch::OnEnd(const std::optional<Error>& error) {
   if (responder_ != nullptr && error) {
-    responder_->Write({net::Share(
-        json::Write(json::Value::Object({{"type", "ERROR"}, {"object", StatusOf(*error)}})) +
-        "\n")});
+    responder_->Write(LineOf("ERROR", StatusOf(*error)));
   }
   core_.executor().Post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Close();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace drachma::apiserver {
@@ -39,10 +40,30 @@ std::string HumanDuration(Duration duration) {
   return fmt::format("{}y", days / 365);
 }
 
-std::string AgeOf(const json::Value& timestamp, Time now) {
+std::string Ages::Since(Time then) {
+  using std::chrono::seconds;
+  // What HumanDuration() counts in, from the age on.
+  static constexpr std::pair<seconds, seconds> kSteps[] = {
+      {std::chrono::days(8), std::chrono::days(1)},
+      {std::chrono::hours(8), std::chrono::hours(1)},
+      {std::chrono::minutes(10), std::chrono::minutes(1)},
+      {seconds(0), seconds(1)},
+  };
+  const Duration age = now_ - then;
+  Time changes = now_;
+  for (const auto& [from, step] : kSteps) {
+    if (age < from) continue;
+    changes = then + (age / step + 1) * step;
+    break;
+  }
+  until_ = std::min(until_, changes);
+  return HumanDuration(age);
+}
+
+std::string AgeOf(const json::Value& timestamp, Ages& ages) {
   if (timestamp.AsString().empty()) return "<unknown>";
   const Result<Time> time = ParseTime(timestamp.AsString());
-  return time ? HumanDuration(now - *time) : "<unknown>";
+  return time ? ages.Since(*time) : "<unknown>";
 }
 
 namespace {

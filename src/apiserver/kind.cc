@@ -169,9 +169,9 @@ class BuiltInKind final : public Kind {
   }
 
   json::Value Cells(const json::Value& object, std::string_view /*version*/,
-                    Time now) const override {
+                    Ages& ages) const override {
     apiserver::Cells cells;
-    printer_(object, now, cells);
+    printer_(object, ages, cells);
     return cells.Take();
   }
 

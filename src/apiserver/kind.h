@@ -21,6 +21,8 @@
 
 namespace drachma::apiserver {
 
+class Ages;
+
 // Everything the registry asks of a resource: what discovery says of it, and how its objects are
 // read, defaulted, converted and checked. Built-in kinds take it from the tables of `api` and
 // `validation`; custom resources implement it from their definition. Immutable; any thread.
@@ -70,7 +72,7 @@ class Kind {
                                             std::vector<std::string>* warnings) const = 0;
   // The cells of an object (in its storage version) for the columns of `version`.
   [[nodiscard]] virtual json::Value Cells(const json::Value& object, std::string_view version,
-                                          Time now) const = 0;
+                                          Ages& ages) const = 0;
   [[nodiscard]] virtual std::vector<api::ColumnInfo> Columns(std::string_view version) const = 0;
 
  protected:

@@ -24,8 +24,8 @@ Printer PrinterFor(std::string_view group, std::string_view kind) {
   return found == kPrinters->end() ? nullptr : found->second;
 }
 
-void PrintNameAndAge(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(CreatedAgo(object, now));
+void PrintNameAndAge(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(CreatedAgo(object, ages));
 }
 
 json::Value RowConditions(std::string_view group, std::string_view kind,
@@ -43,8 +43,8 @@ json::Value RowConditions(std::string_view group, std::string_view kind,
 
 json::Value NameOf(const json::Value& object) { return object["metadata"]["name"]; }
 
-std::string CreatedAgo(const json::Value& object, Time now) {
-  return AgeOf(object["metadata"]["creationTimestamp"], now);
+std::string CreatedAgo(const json::Value& object, Ages& ages) {
+  return AgeOf(object["metadata"]["creationTimestamp"], ages);
 }
 
 std::string TextOr(const json::Value& value, std::string_view fallback) {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
+#include "apiserver/human.h"
 #include "json/value.h"
 
 namespace drachma::apiserver {
@@ -23,7 +23,7 @@ class Cells {
 };
 
 // Fills the cells for `object`, which is in its storage version.
-using Printer = void (*)(const json::Value& object, Time now, Cells& cells);
+using Printer = void (*)(const json::Value& object, Ages& ages, Cells& cells);
 
 // One row of the printers' tables.
 struct PrinterEntry {
@@ -36,7 +36,7 @@ struct PrinterEntry {
 // (kubernetes/pkg/printers/internalversion).
 [[nodiscard]] Printer PrinterFor(std::string_view group, std::string_view kind);
 // Name and age.
-void PrintNameAndAge(const json::Value& object, Time now, Cells& cells);
+void PrintNameAndAge(const json::Value& object, Ages& ages, Cells& cells);
 // TableRowConditions of finished pods; null for all other objects.
 [[nodiscard]] json::Value RowConditions(std::string_view group, std::string_view kind,
                                         const json::Value& object);
@@ -50,7 +50,7 @@ void PrintNameAndAge(const json::Value& object, Time now, Cells& cells);
 
 // Parts that several printers share.
 [[nodiscard]] json::Value NameOf(const json::Value& object);
-[[nodiscard]] std::string CreatedAgo(const json::Value& object, Time now);
+[[nodiscard]] std::string CreatedAgo(const json::Value& object, Ages& ages);
 // The text of `value`, or `fallback` when it is empty or missing.
 [[nodiscard]] std::string TextOr(const json::Value& value, std::string_view fallback);
 // Names and images of containers, each joined by commas.

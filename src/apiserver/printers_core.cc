@@ -126,7 +126,7 @@ std::string ReadinessGates(const json::Value& pod) {
   return fmt::format("{}/{}", passed, gates.size());
 }
 
-void PrintPod(const json::Value& pod, Time now, Cells& cells) {
+void PrintPod(const json::Value& pod, Ages& ages, Cells& cells) {
   const json::Value& status = pod["status"];
   PodSummary summary;
   summary.reason = TextOr(status["reason"], status["phase"].AsString());
@@ -146,13 +146,13 @@ void PrintPod(const json::Value& pod, Time now, Cells& cells) {
   }
   std::string restarts = std::to_string(summary.restarts);
   if (summary.restarts != 0 && !summary.last_restart.empty()) {
-    restarts += fmt::format(" ({} ago)", AgeOf(summary.last_restart, now));
+    restarts += fmt::format(" ({} ago)", AgeOf(summary.last_restart, ages));
   }
   cells.Add(NameOf(pod))
       .Add(fmt::format("{}/{}", summary.ready, total))
       .Add(PodStatus(pod, summary.reason))
       .Add(restarts)
-      .Add(CreatedAgo(pod, now));
+      .Add(CreatedAgo(pod, ages));
   const auto ips = status["podIPs"].Items();
   cells.Add(ips.empty() ? "<none>" : TextOr(ips[0]["ip"], "<none>"))
       .Add(TextOr(pod["spec"]["nodeName"], "<none>"))
@@ -182,7 +182,7 @@ std::string NodeAddress(const json::Value& node, std::string_view type) {
   return "<none>";
 }
 
-void PrintNode(const json::Value& node, Time now, Cells& cells) {
+void PrintNode(const json::Value& node, Ages& ages, Cells& cells) {
   const json::Value& ready = ConditionOf(node, "Ready");
   std::string status = "Unknown";
   if (ready.IsObject()) status = ready["status"].AsString() == "True" ? "Ready" : "NotReady";
@@ -196,7 +196,7 @@ void PrintNode(const json::Value& node, Time now, Cells& cells) {
   cells.Add(NameOf(node))
       .Add(status)
       .Add(NodeRoles(node))
-      .Add(CreatedAgo(node, now))
+      .Add(CreatedAgo(node, ages))
       .Add(info["kubeletVersion"].AsString())
       .Add(NodeAddress(node, "InternalIP"))
       .Add(NodeAddress(node, "ExternalIP"))
@@ -221,15 +221,15 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-void PrintEvent(const json::Value& event, Time now, Cells& cells) {
+void PrintEvent(const json::Value& event, Ages& ages, Cells& cells) {
   const auto since = [&](const json::Value& time, std::string otherwise) {
-    return time.AsString().empty() ? otherwise : AgeOf(time, now);
+    return time.AsString().empty() ? otherwise : AgeOf(time, ages);
   };
-  const std::string first = since(event["firstTimestamp"], AgeOf(event["eventTime"], now));
+  const std::string first = since(event["firstTimestamp"], AgeOf(event["eventTime"], ages));
   std::string last = since(event["lastTimestamp"], first);
   std::int64_t count = event["count"].AsInt();
   if (const json::Value& series = event["series"]; series.IsObject()) {
-    last = AgeOf(series["lastObservedTime"], now);
+    last = AgeOf(series["lastObservedTime"], ages);
     count = series["count"].AsInt();
   } else if (count == 0) {
     count = 1;
@@ -259,24 +259,24 @@ void PrintEvent(const json::Value& event, Time now, Cells& cells) {
 
 // --- Small ones.
 
-void PrintNamespace(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(object["status"]["phase"].AsString()).Add(CreatedAgo(object, now));
+void PrintNamespace(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(object["status"]["phase"].AsString()).Add(CreatedAgo(object, ages));
 }
 
-void PrintConfigMap(const json::Value& object, Time now, Cells& cells) {
+void PrintConfigMap(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(static_cast<std::int64_t>(object["data"].size() + object["binaryData"].size()))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintSecret(const json::Value& object, Time now, Cells& cells) {
+void PrintSecret(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["type"].AsString())
       .Add(static_cast<std::int64_t>(object["data"].size()))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintResourceQuota(const json::Value& object, Time now, Cells& cells) {
+void PrintResourceQuota(const json::Value& object, Ages& ages, Cells& cells) {
   std::map<std::string_view, std::string_view> hard;
   for (const json::Member& member : object["status"]["hard"].Members()) {
     hard.emplace(member.key(), member.value.AsString());
@@ -288,34 +288,34 @@ void PrintResourceQuota(const json::Value& object, Time now, Cells& cells) {
     column += fmt::format("{}{}: {}/{}", column.empty() ? "" : ", ", resource,
                           object["status"]["used"][resource].AsString("0"), amount);
   }
-  cells.Add(NameOf(object)).Add(requests).Add(limits).Add(CreatedAgo(object, now));
+  cells.Add(NameOf(object)).Add(requests).Add(limits).Add(CreatedAgo(object, ages));
 }
 
-void PrintLease(const json::Value& object, Time now, Cells& cells) {
+void PrintLease(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["spec"]["holderIdentity"].AsString())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintLeaseCandidate(const json::Value& object, Time now, Cells& cells) {
+void PrintLeaseCandidate(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   cells.Add(NameOf(object))
       .Add(spec["leaseName"].AsString())
       .Add(spec["binaryVersion"].AsString())
       .Add(spec["emulationVersion"].AsString())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintPriorityClass(const json::Value& object, Time now, Cells& cells) {
+void PrintPriorityClass(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["value"].AsInt())
       .Add(object["globalDefault"].AsBool())
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(object["preemptionPolicy"].AsString());
 }
 
-void PrintRuntimeClass(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(object["handler"].AsString()).Add(CreatedAgo(object, now));
+void PrintRuntimeClass(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(object["handler"].AsString()).Add(CreatedAgo(object, ages));
 }
 
 }  // namespace

@@ -18,27 +18,27 @@ std::string ClaimState(const json::Value& claim) {
   return state;
 }
 
-void PrintResourceClaim(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(ClaimState(object)).Add(CreatedAgo(object, now));
+void PrintResourceClaim(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(ClaimState(object)).Add(CreatedAgo(object, ages));
 }
 
-void PrintResourceSlice(const json::Value& object, Time now, Cells& cells) {
+void PrintResourceSlice(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   cells.Add(NameOf(object))
       .Add(spec["nodeName"].AsString())
       .Add(spec["driver"].AsString())
       .Add(spec["pool"]["name"].AsString())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintDeviceTaintRule(const json::Value& object, Time now, Cells& cells) {
+void PrintDeviceTaintRule(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& taint = object["spec"]["taint"];
   cells.Add(NameOf(object))
       .Add(taint["key"].AsString())
       .Add(taint["value"].AsString())
       .Add(taint["effect"].AsString())
-      .Add(taint["timeAdded"].IsNull() ? "" : AgeOf(taint["timeAdded"], now))
-      .Add(CreatedAgo(object, now));
+      .Add(taint["timeAdded"].IsNull() ? "" : AgeOf(taint["timeAdded"], ages))
+      .Add(CreatedAgo(object, ages));
 }
 
 // Complete or Failed, and since when it is complete; conditions count in their order.
@@ -48,13 +48,13 @@ struct PoolStatusState {
   std::string completed = "<none>";
 };
 
-PoolStatusState StateOf(const json::Value& status, Time now) {
+PoolStatusState StateOf(const json::Value& status, Ages& ages) {
   PoolStatusState state;
   for (const json::Value& condition : status["conditions"].Items()) {
     if (condition["status"].AsString() != "True") continue;
     if (condition["type"].AsString() == "Complete") {
       state.text = "Complete";
-      state.completed = AgeOf(condition["lastTransitionTime"], now);
+      state.completed = AgeOf(condition["lastTransitionTime"], ages);
       break;
     }
     if (condition["type"].AsString() == "Failed") {
@@ -77,9 +77,9 @@ std::string SumOf(const json::Value& pools, std::string_view field) {
   return std::to_string(sum);
 }
 
-void PrintResourcePoolStatusRequest(const json::Value& object, Time now, Cells& cells) {
+void PrintResourcePoolStatusRequest(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& status = object["status"];
-  const PoolStatusState state = StateOf(status, now);
+  const PoolStatusState state = StateOf(status, ages);
   cells.Add(NameOf(object)).Add(object["spec"]["driver"].AsString());
   const bool counted = status.IsObject() && !state.failed;
   for (const char* field :
@@ -103,7 +103,7 @@ std::string WorkloadOf(const json::Value& group) {
   return reference.IsObject() ? std::string(reference["workloadName"].AsString()) : "<none>";
 }
 
-void PrintPodGroup(const json::Value& object, Time now, Cells& cells) {
+void PrintPodGroup(const json::Value& object, Ages& ages, Cells& cells) {
   std::string status = "Pending";
   if (const json::Value& scheduled = ConditionOf(object, "PodGroupInitiallyScheduled");
       scheduled.IsObject()) {
@@ -116,14 +116,14 @@ void PrintPodGroup(const json::Value& object, Time now, Cells& cells) {
       .Add(PolicyOf(object))
       .Add(WorkloadOf(object))
       .Add(status)
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintCompositePodGroup(const json::Value& object, Time now, Cells& cells) {
+void PrintCompositePodGroup(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(PolicyOf(object))
       .Add(WorkloadOf(object))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string ServicePorts(const json::Value& ports) {
   return text.empty() ? "<none>" : text;
 }
 
-void PrintService(const json::Value& object, Time now, Cells& cells) {
+void PrintService(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   const auto ips = spec["clusterIPs"].Items();
   cells.Add(NameOf(object))
@@ -59,7 +59,7 @@ void PrintService(const json::Value& object, Time now, Cells& cells) {
       .Add(ips.empty() ? "<none>" : TextOr(ips[0], ""))
       .Add(ExternalIp(object))
       .Add(ServicePorts(spec["ports"]))
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(FormatLabels(spec["selector"]));
 }
 
@@ -86,11 +86,11 @@ std::string EndpointsText(const json::Value& subsets) {
   return addresses.empty() ? "" : JoinSome(addresses, 3);
 }
 
-void PrintEndpoints(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(EndpointsText(object["subsets"])).Add(CreatedAgo(object, now));
+void PrintEndpoints(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(EndpointsText(object["subsets"])).Add(CreatedAgo(object, ages));
 }
 
-void PrintEndpointSlice(const json::Value& object, Time now, Cells& cells) {
+void PrintEndpointSlice(const json::Value& object, Ages& ages, Cells& cells) {
   std::vector<std::string> ports;
   for (const json::Value& port : object["ports"].Items()) {
     ports.push_back(port["port"].IsInt() ? std::to_string(port["port"].AsInt())
@@ -106,7 +106,7 @@ void PrintEndpointSlice(const json::Value& object, Time now, Cells& cells) {
       .Add(object["addressType"].AsString())
       .Add(JoinSome(ports, 3))
       .Add(JoinSome(addresses, 3))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 std::string IngressHosts(const json::Value& rules) {
@@ -123,17 +123,17 @@ std::string IngressHosts(const json::Value& rules) {
   return text;
 }
 
-void PrintIngress(const json::Value& object, Time now, Cells& cells) {
+void PrintIngress(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   cells.Add(NameOf(object))
       .Add(TextOr(spec["ingressClassName"], "<none>"))
       .Add(IngressHosts(spec["rules"]))
       .Add(LoadBalancerText(object))
       .Add(spec["tls"].empty() ? "80" : "80, 443")
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintIngressClass(const json::Value& object, Time now, Cells& cells) {
+void PrintIngressClass(const json::Value& object, Ages& ages, Cells& cells) {
   std::string name(NameOf(object).AsString());
   if (object["metadata"]["annotations"]["ingressclass.kubernetes.io/is-default-class"].AsString() ==
       "true") {
@@ -150,20 +150,20 @@ void PrintIngressClass(const json::Value& object, Time now, Cells& cells) {
   cells.Add(name)
       .Add(object["spec"]["controller"].AsString())
       .Add(parameters)
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintNetworkPolicy(const json::Value& object, Time now, Cells& cells) {
+void PrintNetworkPolicy(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(FormatLabelSelector(object["spec"]["podSelector"]))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintServiceCidr(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(JoinTexts(object["spec"]["cidrs"])).Add(CreatedAgo(object, now));
+void PrintServiceCidr(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(JoinTexts(object["spec"]["cidrs"])).Add(CreatedAgo(object, ages));
 }
 
-void PrintIpAddress(const json::Value& object, Time now, Cells& cells) {
+void PrintIpAddress(const json::Value& object, Ages& ages, Cells& cells) {
   std::string parent = "<none>";
   if (const json::Value& reference = object["spec"]["parentRef"]; reference.IsObject()) {
     parent = reference["resource"].AsString();
@@ -175,7 +175,7 @@ void PrintIpAddress(const json::Value& object, Time now, Cells& cells) {
     }
     parent += fmt::format("/{}", reference["name"].AsString());
   }
-  cells.Add(NameOf(object)).Add(parent).Add(CreatedAgo(object, now));
+  cells.Add(NameOf(object)).Add(parent).Add(CreatedAgo(object, ages));
 }
 
 // --- Volumes.
@@ -208,7 +208,7 @@ std::string VolumePhase(const json::Value& object) {
              : std::string(object["status"]["phase"].AsString());
 }
 
-void PrintPersistentVolume(const json::Value& object, Time now, Cells& cells) {
+void PrintPersistentVolume(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   std::string claim;
   if (const json::Value& reference = spec["claimRef"]; reference.IsObject()) {
@@ -223,11 +223,11 @@ void PrintPersistentVolume(const json::Value& object, Time now, Cells& cells) {
       .Add(StorageClassOf(object))
       .Add(TextOr(spec["volumeAttributesClassName"], "<unset>"))
       .Add(object["status"]["reason"].AsString())
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(TextOr(spec["volumeMode"], "<unset>"));
 }
 
-void PrintPersistentVolumeClaim(const json::Value& object, Time now, Cells& cells) {
+void PrintPersistentVolumeClaim(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   const json::Value& status = object["status"];
   const bool bound = !spec["volumeName"].AsString().empty();
@@ -238,40 +238,40 @@ void PrintPersistentVolumeClaim(const json::Value& object, Time now, Cells& cell
       .Add(bound ? AccessModes(status["accessModes"]) : "")
       .Add(StorageClassOf(object))
       .Add(TextOr(spec["volumeAttributesClassName"], "<unset>"))
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(TextOr(spec["volumeMode"], "<unset>"));
 }
 
-void PrintStorageClass(const json::Value& object, Time now, Cells& cells) {
+void PrintStorageClass(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["provisioner"].AsString())
       .Add(object["reclaimPolicy"].AsString("Delete"))
       .Add(object["volumeBindingMode"].AsString("Immediate"))
       .Add(object["allowVolumeExpansion"].AsBool())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintVolumeAttributesClass(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(object["driverName"].AsString()).Add(CreatedAgo(object, now));
+void PrintVolumeAttributesClass(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(object["driverName"].AsString()).Add(CreatedAgo(object, ages));
 }
 
-void PrintVolumeAttachment(const json::Value& object, Time now, Cells& cells) {
+void PrintVolumeAttachment(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   cells.Add(NameOf(object))
       .Add(spec["attacher"].AsString())
       .Add(spec["source"]["persistentVolumeName"].AsString())
       .Add(spec["nodeName"].AsString())
       .Add(object["status"]["attached"].AsBool())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintCsiNode(const json::Value& object, Time now, Cells& cells) {
+void PrintCsiNode(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(static_cast<std::int64_t>(object["spec"]["drivers"].size()))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintCsiDriver(const json::Value& object, Time now, Cells& cells) {
+void PrintCsiDriver(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   std::string audiences = "<unset>";
   if (spec.Has("tokenRequests")) {
@@ -289,7 +289,7 @@ void PrintCsiDriver(const json::Value& object, Time now, Cells& cells) {
       .Add(audiences)
       .Add(spec["requiresRepublish"].AsBool())
       .Add(modes.empty() ? "<none>" : modes)
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 }  // namespace

@@ -14,12 +14,12 @@ std::string IntOrPercent(const json::Value& value) {
   return value.IsInt() ? std::to_string(value.AsInt()) : std::string(value.AsString());
 }
 
-void PrintPodDisruptionBudget(const json::Value& object, Time now, Cells& cells) {
+void PrintPodDisruptionBudget(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(IntOrPercent(object["spec"]["minAvailable"]))
       .Add(IntOrPercent(object["spec"]["maxUnavailable"]))
       .Add(object["status"]["disruptionsAllowed"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 std::string SubjectsOf(const json::Value& binding, std::string_view kind) {
@@ -35,25 +35,25 @@ std::string SubjectsOf(const json::Value& binding, std::string_view kind) {
   return text;
 }
 
-void PrintRoleBinding(const json::Value& object, Time now, Cells& cells) {
+void PrintRoleBinding(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& role = object["roleRef"];
   cells.Add(NameOf(object))
       .Add(fmt::format("{}/{}", role["kind"].AsString(), role["name"].AsString()))
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(SubjectsOf(object, "User"))
       .Add(SubjectsOf(object, "Group"))
       .Add(SubjectsOf(object, "ServiceAccount"));
 }
 
 // Kinds without a printer of their own show when they were created as a date.
-void PrintNameAndDate(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintNameAndDate(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   cells.Add(NameOf(object)).Add(object["metadata"]["creationTimestamp"]);
 }
 
-void PrintWebhooks(const json::Value& object, Time now, Cells& cells) {
+void PrintWebhooks(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(static_cast<std::int64_t>(object["webhooks"].size()))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 std::string ParamKind(const json::Value& object) {
@@ -62,18 +62,18 @@ std::string ParamKind(const json::Value& object) {
   return fmt::format("{}/{}", kind["apiVersion"].AsString(), kind["kind"].AsString());
 }
 
-void PrintValidatingPolicy(const json::Value& object, Time now, Cells& cells) {
+void PrintValidatingPolicy(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(static_cast<std::int64_t>(object["spec"]["validations"].size()))
       .Add(ParamKind(object))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintMutatingPolicy(const json::Value& object, Time now, Cells& cells) {
+void PrintMutatingPolicy(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(static_cast<std::int64_t>(object["spec"]["mutations"].size()))
       .Add(ParamKind(object))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 std::string ParamReference(const json::Value& reference) {
@@ -84,11 +84,11 @@ std::string ParamReference(const json::Value& reference) {
   return reference["selector"].IsObject() ? LabelSelectorText(reference["selector"]) : "<unset>";
 }
 
-void PrintPolicyBinding(const json::Value& object, Time now, Cells& cells) {
+void PrintPolicyBinding(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["spec"]["policyName"].AsString())
       .Add(ParamReference(object["spec"]["paramRef"]))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 std::string SigningRequestState(const json::Value& object) {
@@ -99,22 +99,22 @@ std::string SigningRequestState(const json::Value& object) {
   return state;
 }
 
-void PrintSigningRequest(const json::Value& object, Time now, Cells& cells) {
+void PrintSigningRequest(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   const json::Value& seconds = spec["expirationSeconds"];
   cells.Add(NameOf(object))
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(TextOr(spec["signerName"], "<none>"))
       .Add(spec["username"].AsString())
       .Add(seconds.IsInt() ? HumanDuration(std::chrono::seconds(seconds.AsInt())) : "<none>")
       .Add(SigningRequestState(object));
 }
 
-void PrintClusterTrustBundle(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintClusterTrustBundle(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   cells.Add(NameOf(object)).Add(TextOr(object["spec"]["signerName"], "<none>"));
 }
 
-void PrintPodCertificateRequest(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintPodCertificateRequest(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   std::string state = "Pending";
   for (const char* type : {"Issued", "Denied", "Failed"}) {
     if (ConditionOf(object, type).IsObject()) state = type;
@@ -129,13 +129,13 @@ void PrintPodCertificateRequest(const json::Value& object, Time /*now*/, Cells& 
       .Add(FormatLabels(spec["unverifiedUserAnnotations"]));
 }
 
-void PrintFlowSchema(const json::Value& object, Time now, Cells& cells) {
+void PrintFlowSchema(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   cells.Add(NameOf(object))
       .Add(spec["priorityLevelConfiguration"]["name"].AsString())
       .Add(spec["matchingPrecedence"].AsInt())
       .Add(TextOr(spec["distinguisherMethod"]["type"], "<none>"))
-      .Add(CreatedAgo(object, now))
+      .Add(CreatedAgo(object, ages))
       .Add(TextOr(ConditionOf(object, "Dangling")["status"], "?"));
 }
 
@@ -143,7 +143,7 @@ json::Value NumberOrNone(const json::Value& value) {
   return value.IsInt() ? value : json::Value("<none>");
 }
 
-void PrintPriorityLevel(const json::Value& object, Time now, Cells& cells) {
+void PrintPriorityLevel(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& limited = object["spec"]["limited"];
   const json::Value& queuing = limited["limitResponse"]["queuing"];
   cells.Add(NameOf(object))
@@ -152,10 +152,10 @@ void PrintPriorityLevel(const json::Value& object, Time now, Cells& cells) {
       .Add(NumberOrNone(queuing["queues"]))
       .Add(NumberOrNone(queuing["handSize"]))
       .Add(NumberOrNone(queuing["queueLengthLimit"]))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintStorageVersion(const json::Value& object, Time now, Cells& cells) {
+void PrintStorageVersion(const json::Value& object, Ages& ages, Cells& cells) {
   std::vector<std::string> versions;
   for (const json::Value& version : object["status"]["storageVersions"].Items()) {
     versions.push_back(fmt::format("{}={}", version["apiServerID"].AsString(),
@@ -164,10 +164,10 @@ void PrintStorageVersion(const json::Value& object, Time now, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(TextOr(object["status"]["commonEncodingVersion"], "<unset>"))
       .Add(JoinSome(versions, 3))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintMigration(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintMigration(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   const json::Value& resource = object["spec"]["resource"];
   const std::string_view group = resource["group"].AsString();
   std::string state = "Unknown";
@@ -183,7 +183,7 @@ void PrintMigration(const json::Value& object, Time /*now*/, Cells& cells) {
       .Add(state);
 }
 
-void PrintApiService(const json::Value& object, Time now, Cells& cells) {
+void PrintApiService(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& service = object["spec"]["service"];
   const json::Value& available = ConditionOf(object, "Available");
   std::string state = TextOr(available["status"], "Unknown");
@@ -195,10 +195,10 @@ void PrintApiService(const json::Value& object, Time now, Cells& cells) {
                ? fmt::format("{}/{}", service["namespace"].AsString(), service["name"].AsString())
                : "Local")
       .Add(state)
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintCustomResourceDefinition(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintCustomResourceDefinition(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   const json::Value& spec = object["spec"];
   std::string versions;
   for (const json::Value& version : spec["versions"].Items()) {

@@ -11,29 +11,29 @@ const json::Value& PodSpecOf(const json::Value& object) {
   return object["spec"]["template"]["spec"];
 }
 
-void PrintPodTemplate(const json::Value& object, Time /*now*/, Cells& cells) {
+void PrintPodTemplate(const json::Value& object, Ages& /*ages*/, Cells& cells) {
   cells.Add(NameOf(object));
   AddContainers(object["template"]["spec"]["containers"], cells);
   cells.Add(FormatLabels(object["template"]["metadata"]["labels"]));
 }
 
 // Desired, current, ready.
-void AddReplicas(const json::Value& object, Time now, Cells& cells) {
+void AddReplicas(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["spec"]["replicas"].AsInt())
       .Add(object["status"]["replicas"].AsInt())
       .Add(object["status"]["readyReplicas"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
   AddContainers(PodSpecOf(object)["containers"], cells);
 }
 
-void PrintReplicationController(const json::Value& object, Time now, Cells& cells) {
-  AddReplicas(object, now, cells);
+void PrintReplicationController(const json::Value& object, Ages& ages, Cells& cells) {
+  AddReplicas(object, ages, cells);
   cells.Add(FormatLabels(object["spec"]["selector"]));
 }
 
-void PrintReplicaSet(const json::Value& object, Time now, Cells& cells) {
-  AddReplicas(object, now, cells);
+void PrintReplicaSet(const json::Value& object, Ages& ages, Cells& cells) {
+  AddReplicas(object, ages, cells);
   cells.Add(FormatLabelSelector(object["spec"]["selector"]));
 }
 
@@ -42,22 +42,22 @@ std::string ReadyOf(const json::Value& object) {
                      object["spec"]["replicas"].AsInt());
 }
 
-void PrintDeployment(const json::Value& object, Time now, Cells& cells) {
+void PrintDeployment(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(ReadyOf(object))
       .Add(object["status"]["updatedReplicas"].AsInt())
       .Add(object["status"]["availableReplicas"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
   AddContainers(PodSpecOf(object)["containers"], cells);
   cells.Add(LabelSelectorText(object["spec"]["selector"]));
 }
 
-void PrintStatefulSet(const json::Value& object, Time now, Cells& cells) {
-  cells.Add(NameOf(object)).Add(ReadyOf(object)).Add(CreatedAgo(object, now));
+void PrintStatefulSet(const json::Value& object, Ages& ages, Cells& cells) {
+  cells.Add(NameOf(object)).Add(ReadyOf(object)).Add(CreatedAgo(object, ages));
   AddContainers(PodSpecOf(object)["containers"], cells);
 }
 
-void PrintDaemonSet(const json::Value& object, Time now, Cells& cells) {
+void PrintDaemonSet(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& status = object["status"];
   cells.Add(NameOf(object))
       .Add(status["desiredNumberScheduled"].AsInt())
@@ -66,7 +66,7 @@ void PrintDaemonSet(const json::Value& object, Time now, Cells& cells) {
       .Add(status["updatedNumberScheduled"].AsInt())
       .Add(status["numberAvailable"].AsInt())
       .Add(FormatLabels(PodSpecOf(object)["nodeSelector"]))
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
   AddContainers(PodSpecOf(object)["containers"], cells);
   cells.Add(FormatLabelSelector(object["spec"]["selector"]));
 }
@@ -95,19 +95,19 @@ std::string JobCompletions(const json::Value& job) {
                          : fmt::format("{}/1", succeeded);
 }
 
-std::string JobDuration(const json::Value& job, Time now) {
+std::string JobDuration(const json::Value& job, Ages& ages) {
   const Result<Time> start = ParseTime(job["status"]["startTime"].AsString());
   if (!start) return {};
   const Result<Time> end = ParseTime(job["status"]["completionTime"].AsString());
-  return HumanDuration(end.value_or(now) - *start);
+  return end ? HumanDuration(*end - *start) : ages.Since(*start);
 }
 
-void PrintJob(const json::Value& object, Time now, Cells& cells) {
+void PrintJob(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(JobStatus(object))
       .Add(JobCompletions(object))
-      .Add(JobDuration(object, now))
-      .Add(CreatedAgo(object, now));
+      .Add(JobDuration(object, ages))
+      .Add(CreatedAgo(object, ages));
   AddContainers(PodSpecOf(object)["containers"], cells);
   cells.Add(FormatLabelSelector(object["spec"]["selector"]));
 }
@@ -117,7 +117,7 @@ std::string BoolText(const json::Value& value) {
   return value.AsBool() ? "True" : "False";
 }
 
-void PrintCronJob(const json::Value& object, Time now, Cells& cells) {
+void PrintCronJob(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   const json::Value& last = object["status"]["lastScheduleTime"];
   const json::Value& job = spec["jobTemplate"]["spec"];
@@ -126,13 +126,13 @@ void PrintCronJob(const json::Value& object, Time now, Cells& cells) {
       .Add(TextOr(spec["timeZone"], "<none>"))
       .Add(BoolText(spec["suspend"]))
       .Add(static_cast<std::int64_t>(object["status"]["active"].size()))
-      .Add(last.IsNull() ? "<none>" : AgeOf(last, now))
-      .Add(CreatedAgo(object, now));
+      .Add(last.IsNull() ? "<none>" : AgeOf(last, ages))
+      .Add(CreatedAgo(object, ages));
   AddContainers(job["template"]["spec"]["containers"], cells);
   cells.Add(FormatLabelSelector(job["selector"]));
 }
 
-void PrintControllerRevision(const json::Value& object, Time now, Cells& cells) {
+void PrintControllerRevision(const json::Value& object, Ages& ages, Cells& cells) {
   std::string controller = "<none>";
   for (const json::Value& owner : object["metadata"]["ownerReferences"].Items()) {
     if (!owner["controller"].AsBool()) continue;
@@ -148,7 +148,7 @@ void PrintControllerRevision(const json::Value& object, Time now, Cells& cells) 
   cells.Add(NameOf(object))
       .Add(controller)
       .Add(object["revision"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 // --- HorizontalPodAutoscaler: "cpu: 12%/50%" per metric.
@@ -208,7 +208,7 @@ std::string MetricsText(const json::Value& specs, const json::Value& statuses) {
   return text;
 }
 
-void PrintHorizontalPodAutoscaler(const json::Value& object, Time now, Cells& cells) {
+void PrintHorizontalPodAutoscaler(const json::Value& object, Ages& ages, Cells& cells) {
   const json::Value& spec = object["spec"];
   const json::Value& target = spec["scaleTargetRef"];
   cells.Add(NameOf(object))
@@ -217,14 +217,14 @@ void PrintHorizontalPodAutoscaler(const json::Value& object, Time now, Cells& ce
       .Add(spec["minReplicas"].IsInt() ? std::to_string(spec["minReplicas"].AsInt()) : "<unset>")
       .Add(spec["maxReplicas"].AsInt())
       .Add(object["status"]["currentReplicas"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
-void PrintScale(const json::Value& object, Time now, Cells& cells) {
+void PrintScale(const json::Value& object, Ages& ages, Cells& cells) {
   cells.Add(NameOf(object))
       .Add(object["spec"]["replicas"].AsInt())
       .Add(object["status"]["replicas"].AsInt())
-      .Add(CreatedAgo(object, now));
+      .Add(CreatedAgo(object, ages));
 }
 
 }  // namespace

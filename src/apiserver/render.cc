@@ -26,63 +26,36 @@ bool IsPlainJson(const Accepted& accepted) {
   return accepted.media == Accepted::Media::kJson && accepted.pretty == Accepted::Pretty::kNo;
 }
 
-// Built-in lists leave apiVersion and kind out of their items.
-void AppendItem(const std::string& text, std::string_view prefix, std::string& out) {
-  if (text.size() > prefix.size() && text.starts_with(prefix)) {
-    out += '{';
-    out.append(text, prefix.size());
-  } else {
-    out += text;
-  }
-}
-
-// A list in pieces, so that a long one needs no memory in one block and nothing is copied when it
-// grows.
-constexpr std::size_t kPieceBytes = 128 * 1024;
-
-class Pieces {
- public:
-  explicit Pieces(std::string begin) : text_(std::move(begin)) {}
-
-  // Where the next item goes, a comma between two of them.
-  std::string& Next() {
-    if (text_.size() >= kPieceBytes) {
-      pieces_.push_back(net::Share(std::exchange(text_, {})));
-      text_.reserve(kPieceBytes + kPieceBytes / 8);
-    }
-    if (!std::exchange(first_, false)) text_ += ',';
-    return text_;
-  }
-  std::vector<net::SharedBytes> Finish(std::string_view end) {
-    text_ += end;
-    pieces_.push_back(net::Share(std::move(text_)));
-    return std::move(pieces_);
-  }
-
- private:
-  std::vector<net::SharedBytes> pieces_;
-  std::string text_;
-  bool first_ = true;
-};
-
-Result<std::vector<net::SharedBytes>> ListText(const Answer& answer) {
+// A list whose items are the texts of records, not copied: half of the time goes by without this
+// thread.
+Result<std::vector<net::Slice>> ListText(const Answer& answer) {
   const Kind& kind = *answer.kind;
   const Answer::List& list = *answer.list;
   const std::string api_version = kind.ApiVersion(answer.version);
+  // Built-in lists leave these out of their items.
   const std::string prefix =
       fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", kind.info().kind, api_version);
-  Pieces pieces(fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)",
-                            kind.info().list_kind, api_version, json::Write(ListMetaOf(list))));
+  std::vector<net::Slice> text = {
+      net::Share(fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)",
+                             kind.info().list_kind, api_version, json::Write(ListMetaOf(list))))};
+  text.reserve(2 + 2 * list.records.size());
   const bool stored = kind.storage_api_version() == api_version;
   for (const store::RecordPtr& record : list.records) {
+    net::SharedBytes item;
     if (stored) {
-      AppendItem(*record->Json(), prefix, pieces.Next());
-      continue;
+      item = record->Json();
+    } else {
+      DRA_ASSIGN(const json::Value converted, kind.Convert(record->ObjectOnce(), api_version));
+      item = net::Share(json::Write(converted));
     }
-    DRA_ASSIGN(const json::Value item, kind.Convert(record->ObjectOnce(), api_version));
-    AppendItem(json::Write(item), prefix, pieces.Next());
+    const bool shorter = item->size() > prefix.size() && item->starts_with(prefix);
+    std::string_view begin = shorter ? ",{" : ",";
+    if (text.size() == 1) begin.remove_prefix(1);
+    text.push_back(net::Slice::OfStatic(begin));
+    text.emplace_back(std::move(item), shorter ? prefix.size() : 0);
   }
-  return pieces.Finish("]}\n");
+  text.push_back(net::Slice::OfStatic("]}\n"));
+  return text;
 }
 
 json::Value PartialList(const Answer& answer, std::string_view meta_version) {
@@ -113,6 +86,15 @@ json::Value Table(const Answer& answer, const Rendering& rendering) {
                  rendering.accepted.meta_version, Columns::kYes);
 }
 
+// A row without its object.
+json::Value CellsOf(const Kind& kind, std::string_view version, const json::Value& object,
+                    Ages& ages) {
+  json::Value row = json::Value::Object({{"cells", kind.Cells(object, version, ages)}});
+  json::Value conditions = RowConditions(kind.group(), kind.info().kind, object);
+  if (conditions.IsArray()) row.Set("conditions", std::move(conditions));
+  return row;
+}
+
 // The object for the cells of a built-in kind, which never show managed fields: half of the text
 // need not be read. `scratch` is memory to work in.
 json::Value ObjectForCells(const std::string& text, std::string_view managed,
@@ -125,36 +107,62 @@ json::Value ObjectForCells(const std::string& text, std::string_view managed,
   return json::Read(scratch).value_or(json::Value());
 }
 
-// The Table of a list, row by row: the metadata of the objects goes from text to text.
-std::vector<net::SharedBytes> TableText(const Answer& answer, const Rendering& rendering) {
+// The row of an object as it is now.
+TableRows::Row MakeRow(const Kind& kind, std::string_view version, bool built_in,
+                       const store::Record& record, Time now, std::string& scratch) {
+  const std::shared_ptr<const std::string> text = record.Json();
+  const json::NestedText metadata = json::FindNested(*text, "metadata", "managedFields");
+  const json::Value shown =
+      built_in ? ObjectForCells(*text, metadata.inner, scratch) : record.ObjectOnce();
+  Ages ages(now);
+  std::string cells = json::Write(CellsOf(kind, version, shown, ages));
+  cells.pop_back();  // the row goes on
+  return {.revision = record.revision,
+          .from = now,
+          .until = ages.until(),
+          .cells = net::Share(std::move(cells)),
+          .metadata_begin = static_cast<std::uint32_t>(
+              metadata.outer.empty() ? 0 : metadata.outer.data() - text->data()),
+          .metadata_size = static_cast<std::uint32_t>(metadata.outer.size())};
+}
+
+// The Table of a list, row by row: the metadata of the objects is that of their records, not
+// copied. REQUIRES: whole objects are not asked for.
+std::vector<net::Slice> TableText(const Answer& answer, const Rendering& rendering) {
   const Kind& kind = *answer.kind;
   const std::string& meta_version = rendering.accepted.meta_version;
+  const bool with_metadata = rendering.include == IncludeObject::kMetadata;
   std::string begin = json::Write(
       TableOf(kind, answer.version, {}, ListMetaOf(*answer.list), meta_version, Columns::kYes));
   begin.resize(begin.size() - 2);  // before the end of the rows
-  Pieces pieces(std::move(begin));
-  Rendering bare = rendering;
-  if (rendering.include == IncludeObject::kMetadata) bare.include = IncludeObject::kNone;
-  const std::string object =
-      fmt::format(R"(,"object":{{"kind":"PartialObjectMetadata","apiVersion":"{}","metadata":)",
-                  MetaApiVersion(meta_version));
-  const bool short_object = rendering.include != IncludeObject::kObject &&
-                            api::FindResource(kind.group(), kind.plural()) != nullptr;
+  const net::SharedBytes object = net::Share(
+      with_metadata
+          ? fmt::format(
+                R"(,"object":{{"kind":"PartialObjectMetadata","apiVersion":"{}","metadata":)",
+                MetaApiVersion(meta_version))
+          : R"(,"object":null)");
+  // The columns of custom kinds may change.
+  const bool built_in = api::FindResource(kind.group(), kind.plural()) != nullptr;
+  std::vector<net::Slice> text = {net::Share(std::move(begin))};
+  text.reserve(2 + 4 * answer.list->records.size());
   std::string scratch;
+  TableRows::Row made;
   for (const store::RecordPtr& record : answer.list->records) {
-    std::string& text = pieces.Next();
-    const std::shared_ptr<const std::string> stored = record->Json();
-    const json::NestedText metadata = json::FindNested(*stored, "metadata", "managedFields");
-    const json::Value shown =
-        short_object ? ObjectForCells(*stored, metadata.inner, scratch) : record->ObjectOnce();
-    json::WriteTo(RowOf(kind, answer.version, shown, bare), text);
-    if (rendering.include != IncludeObject::kMetadata) continue;
-    text.pop_back();  // the row goes on
-    text += object;
-    text += metadata.outer;
-    text += "}}";
+    const bool kept = built_in && rendering.rows != nullptr;
+    TableRows::Row& row = kept ? rendering.rows->At(record->revision) : made;
+    if (row.revision != record->revision || rendering.now < row.from ||
+        rendering.now >= row.until) {
+      row = MakeRow(kind, answer.version, built_in, *record, rendering.now, scratch);
+    }
+    if (text.size() > 1) text.push_back(net::Slice::OfStatic(with_metadata ? "}}," : "},"));
+    text.emplace_back(row.cells);
+    text.emplace_back(object);
+    if (with_metadata) text.emplace_back(record->Json(), row.metadata_begin, row.metadata_size);
   }
-  return pieces.Finish("]}\n");
+  std::string_view end = with_metadata ? "}}]}\n" : "}]}\n";
+  if (text.size() == 1) end = "]}\n";
+  text.push_back(net::Slice::OfStatic(end));
+  return text;
 }
 
 // The Scale of a workload, which is no kind of its own (printers' printScale).
@@ -167,10 +175,10 @@ json::Value ScaleTable(const json::Value& scale, const Rendering& rendering) {
                                 {"description", description},
                                 {"priority", 0}});
   };
-  json::Value cells =
-      json::Value::Array({scale["metadata"]["name"], scale["spec"]["replicas"].AsInt(),
-                          scale["status"]["replicas"].AsInt(),
-                          AgeOf(scale["metadata"]["creationTimestamp"], rendering.now)});
+  Ages ages(rendering.now);
+  json::Value cells = json::Value::Array(
+      {scale["metadata"]["name"], scale["spec"]["replicas"].AsInt(),
+       scale["status"]["replicas"].AsInt(), AgeOf(scale["metadata"]["creationTimestamp"], ages)});
   const std::string& meta_version = rendering.accepted.meta_version;
   json::Value row = json::Value::Object(
       {{"cells", std::move(cells)}, {"object", PartialMetadataOf(scale, meta_version)}});
@@ -243,9 +251,8 @@ json::Value PartialMetadataOf(const json::Value& object, std::string_view meta_v
 
 json::Value RowOf(const Kind& kind, std::string_view version, const json::Value& object,
                   const Rendering& rendering) {
-  json::Value row = json::Value::Object({{"cells", kind.Cells(object, version, rendering.now)}});
-  json::Value conditions = RowConditions(kind.group(), kind.info().kind, object);
-  if (conditions.IsArray()) row.Set("conditions", std::move(conditions));
+  Ages ages(rendering.now);
+  json::Value row = CellsOf(kind, version, object, ages);
   switch (rendering.include) {
     case IncludeObject::kMetadata:
       row.Set("object", PartialMetadataOf(object, rendering.accepted.meta_version));
@@ -293,21 +300,20 @@ std::string Encode(const json::Value& value, const Accepted& accepted) {
   return text;
 }
 
-Result<std::vector<net::SharedBytes>> Render(const Answer& answer, const Rendering& rendering) {
+Result<std::vector<net::Slice>> Render(const Answer& answer, const Rendering& rendering) {
   const bool object = answer.kind != nullptr && rendering.accepted.as == As::kObject &&
                       IsPlainJson(rendering.accepted);
   if (object && answer.list) return ListText(answer);
   if (answer.kind != nullptr && answer.list && rendering.accepted.as == As::kTable &&
-      IsPlainJson(rendering.accepted)) {
+      rendering.include != IncludeObject::kObject && IsPlainJson(rendering.accepted)) {
     return TableText(answer, rendering);
   }
   if (object && answer.record != nullptr &&
       answer.kind->storage_api_version() == answer.kind->ApiVersion(answer.version)) {
-    static const net::SharedBytes kNewline = net::Share("\n");
-    return std::vector{answer.record->Json(), kNewline};
+    return std::vector<net::Slice>{answer.record->Json(), net::Slice::OfStatic("\n")};
   }
   DRA_ASSIGN(const json::Value value, ValueOf(answer, rendering));
-  return std::vector{net::Share(Encode(value, rendering.accepted))};
+  return std::vector<net::Slice>{net::Share(Encode(value, rendering.accepted))};
 }
 
 }  // namespace drachma::apiserver

@@ -12,6 +12,31 @@
 
 namespace drachma::apiserver {
 
+// The cells of stored objects as they were told last, since most of them are the same when a Table
+// is shown again. On the server's executor.
+class TableRows {
+ public:
+  // A row takes the place of another beyond this.
+  static constexpr std::size_t kRowsMax = 32 * 1024;
+
+  struct Row {
+    store::Revision revision = 0;  // of the object; 0: none
+    Time from, until;              // when the ages are true
+    net::SharedBytes cells;        // the text of the row up to the object
+    // Where the metadata of the object is in its text.
+    std::uint32_t metadata_begin = 0;
+    std::uint32_t metadata_size = 0;
+  };
+  // The place of an object's row.
+  [[nodiscard]] Row& At(store::Revision revision) {
+    rows_.resize(kRowsMax);
+    return rows_[static_cast<std::size_t>(revision) % kRowsMax];
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
 // Which objects the rows of a Table carry (the query parameter includeObject).
 enum class IncludeObject : std::uint8_t { kMetadata, kNone, kObject };
 
@@ -19,13 +44,14 @@ enum class IncludeObject : std::uint8_t { kMetadata, kNone, kObject };
 struct Rendering {
   Accepted accepted;
   IncludeObject include = IncludeObject::kMetadata;
-  Time now;  // ages in tables count to here
+  Time now;                   // ages in tables count to here
+  TableRows* rows = nullptr;  // null: every row is made anew
 };
 
-// The bytes of an answer's body. Stored objects and lists of them are written from the bytes that
-// their records share.
-[[nodiscard]] Result<std::vector<net::SharedBytes>> Render(const Answer& answer,
-                                                           const Rendering& rendering);
+// The bytes of an answer's body. Of stored objects and lists of them they are those that their
+// records share.
+[[nodiscard]] Result<std::vector<net::Slice>> Render(const Answer& answer,
+                                                     const Rendering& rendering);
 // A value in the media type that was accepted.
 [[nodiscard]] std::string Encode(const json::Value& value, const Accepted& accepted);
 [[nodiscard]] std::string_view ContentTypeOf(const Accepted& accepted);

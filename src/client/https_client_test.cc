@@ -122,11 +122,11 @@ TEST_F(HttpsClientTest, AWatchDeliversLinesAndEndsWithItsError) {
   Serve([](const net::HttpRequest&, const std::shared_ptr<net::HttpResponder>& responder) {
     responder->StartStream(200, {});
     responder->Write(
-        {net::Share("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n{\"type\":"
-                    "\"DELETED\",")});
-    responder->Write({net::Share(
-        "\"object\":{\"metadata\":{\"name\":\"a\"}}}\n{\"type\":\"ERROR\",\"object\":{\"kind\":"
-        "\"Status\",\"reason\":\"Expired\",\"code\":410,\"message\":\"too old\"}}\n")});
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n{\"type\":"
+         "\"DELETED\","});
+    responder->Write(
+        {"\"object\":{\"metadata\":{\"name\":\"a\"}}}\n{\"type\":\"ERROR\",\"object\":{\"kind\":"
+         "\"Status\",\"reason\":\"Expired\",\"code\":410,\"message\":\"too old\"}}\n"});
     responder->Finish();
   });
   Recorder recorder;

@@ -17,6 +17,7 @@ constexpr std::size_t kReadBytes = 16 * 1024;
 // Taken from one connection before others have their turn.
 constexpr int kReadsPerTurn = 16;
 constexpr int kWritesPerTurn = 16;
+// Sent at once: several records of TLS.
 constexpr std::size_t kWriteBytes = 64 * 1024;
 // Requests that were sent ahead wait in the kernel beyond this.
 constexpr std::size_t kPipelineBytesMax = 64 * 1024;
@@ -25,18 +26,8 @@ constexpr std::size_t kPipelineBytesMax = 64 * 1024;
 constexpr std::size_t kDiscardBytesMax = 4 * 1024 * 1024;
 constexpr Duration kClosingTimeout = std::chrono::seconds(2);
 
-const SharedBytes& ContinueLine() {
-  static const SharedBytes line = Share("HTTP/1.1 100 Continue\r\n\r\n");
-  return line;
-}
-const SharedBytes& LineEnd() {
-  static const SharedBytes line = Share("\r\n");
-  return line;
-}
-const SharedBytes& LastChunk() {
-  static const SharedBytes line = Share("0\r\n\r\n");
-  return line;
-}
+constexpr std::string_view kContinueLine = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
@@ -196,7 +187,7 @@ void Connection::ParseMore() {
     if (!had_header && parser_->header_done()) Enter(State::kReading, limits.body_timeout);
     if (parser_->header_done() && parser_->expects_continue() && !continue_sent_) {
       continue_sent_ = true;
-      Queue(ContinueLine());
+      Queue(Slice::OfStatic(kContinueLine));
       WriteMore();
     }
     // What is left is part of a line that has not come in full.
@@ -217,7 +208,7 @@ void Connection::Dispatch() {
   is_http11_ = parser_->is_http11();
   keep_alive_ = parser_->keep_alive();
   parser_.reset();
-  if (input_.empty()) input_ = std::string();  // a thousand idle watches hold no buffers
+  if (input_.empty()) std::string().swap(input_);  // a thousand idle watches hold no buffers
   streaming_ = false;
   response_queued_ = false;
   ++server_->requests;
@@ -262,26 +253,21 @@ void Connection::OnProgress(const std::shared_ptr<Exchange>& exchange) {
     if (progress.is_stream && server_->draining) Drain();
   }
   const bool chunked = streaming_ && is_http11_;
-  for (auto& parts : progress.chunks) {
-    std::size_t size = 0;
-    for (const SharedBytes& part : parts) size += part->size();
+  for (const Chunk& chunk : progress.chunks) {
     if (is_head_) {
-      exchange->Sent(size);
-      continue;
+      exchange->Sent(chunk.size());
+    } else if (chunked) {
+      Queue(chunk.framed(), chunk.size());
+    } else {
+      Queue(Share(std::string(chunk.text())), chunk.size());
     }
-    if (chunked) Queue(Share(fmt::format("{:x}\r\n", size)));
-    for (SharedBytes& part : parts) {
-      const std::size_t bytes = part->size();
-      Queue(std::move(part), bytes);
-    }
-    if (chunked) Queue(LineEnd());
   }
   if (progress.finished) {
     if (progress.abandoned) {
       break_off_ = true;
       keep_alive_ = false;
     } else if (chunked && !is_head_) {
-      Queue(LastChunk());
+      Queue(Slice::OfStatic(kLastChunk));
     }
     response_queued_ = true;
   }
@@ -300,9 +286,7 @@ void Connection::SendHead(const HttpResponse& response, bool is_stream) {
   if (is_stream) {
     if (is_http11_) AppendField(head, "Transfer-Encoding", "chunked");
   } else if (has_body) {
-    std::size_t size = 0;
-    for (const SharedBytes& part : response.body) size += part->size();
-    AppendField(head, "Content-Length", std::to_string(size));
+    AppendField(head, "Content-Length", std::to_string(SizeOf(response.body)));
   }
   if (!keep_alive_) {
     AppendField(head, "Connection", "close");
@@ -312,22 +296,22 @@ void Connection::SendHead(const HttpResponse& response, bool is_stream) {
   head += "\r\n";
   Queue(Share(std::move(head)));
   if (!has_body || is_head_) return;
-  for (const SharedBytes& part : response.body) Queue(part);
+  for (const Slice& part : response.body) Queue(part);
 }
 
-void Connection::Queue(SharedBytes bytes, std::size_t stream_bytes) {
-  if (bytes->empty()) return;
-  if (output_.empty()) write_deadline_ = Now() + server_->options.limits.write_timeout;
+void Connection::Queue(Slice bytes, std::size_t stream_bytes) {
+  if (bytes.size() == 0) return;
+  if (AllSent()) write_deadline_ = Now() + server_->options.limits.write_timeout;
   output_.push_back({std::move(bytes), stream_bytes});
 }
 
 void Connection::WriteMore() {
   if (state_ == State::kClosed) return;
   static thread_local std::string scratch;
-  for (int writes = 0; writes < kWritesPerTurn && !output_.empty(); ++writes) {
+  for (int writes = 0; writes < kWritesPerTurn && !AllSent(); ++writes) {
     if (!WriteOnce(scratch)) break;
   }
-  if (state_ == State::kClosed || !output_.empty()) return;
+  if (state_ == State::kClosed || !AllSent()) return;
   write_deadline_ = Duration::max();
   if (state_ == State::kHandling && response_queued_) {
     ResponseSent();
@@ -340,16 +324,18 @@ void Connection::WriteMore() {
 }
 
 bool Connection::WriteOnce(std::string& scratch) {
-  std::string_view bytes(*output_.front().bytes);
-  bytes.remove_prefix(output_offset_);
-  if (bytes.size() < kWriteBytes && output_.size() > 1) {
-    // Small pieces go out together: one packet, one TLS record.
-    scratch.assign(bytes);
-    for (auto next = output_.begin() + 1; next != output_.end() && scratch.size() < kWriteBytes;
-         ++next) {
-      scratch.append(*next->bytes, 0, kWriteBytes - scratch.size());
+  std::string_view bytes;
+  if (!output_.empty()) {
+    bytes = output_.front().bytes.text().substr(output_offset_, kWriteBytes);
+    if (bytes.size() < kWriteBytes && output_.size() > 1) {
+      // Small pieces go out together: one packet, one TLS record.
+      scratch.assign(bytes);
+      for (auto next = output_.begin() + 1; next != output_.end() && scratch.size() < kWriteBytes;
+           ++next) {
+        scratch.append(next->bytes.text(), 0, kWriteBytes - scratch.size());
+      }
+      bytes = scratch;
     }
-    bytes = scratch;
   }
   const Transport::Io io = transport_.Write(bytes);
   write_wants_read_ = io.outcome == Transport::Outcome::kWantRead;
@@ -360,8 +346,8 @@ bool Connection::WriteOnce(std::string& scratch) {
   if (io.outcome != Transport::Outcome::kOk) return false;
   write_deadline_ = Now() + server_->options.limits.write_timeout;
   output_offset_ += io.bytes;
-  while (!output_.empty() && output_offset_ >= output_.front().bytes->size()) {
-    output_offset_ -= output_.front().bytes->size();
+  while (!output_.empty() && output_offset_ >= output_.front().bytes.size()) {
+    output_offset_ -= output_.front().bytes.size();
     if (output_.front().stream_bytes != 0) exchange_->Sent(output_.front().stream_bytes);
     output_.pop_front();
   }
@@ -396,7 +382,7 @@ void Connection::ResponseSent() {
 
 void Connection::PeerEnded() {
   peer_ended_ = true;
-  if (state_ == State::kClosing && !output_.empty()) return;
+  if (state_ == State::kClosing && !AllSent()) return;
   if (state_ != State::kHandling || streaming_) {
     CloseNow();
     return;
@@ -432,7 +418,7 @@ void Connection::UpdateInterest() {
       !peer_ended_ && !(state_ == State::kHandling && input_.size() >= kPipelineBytesMax);
   if (reads || write_wants_read_) wanted |= EPOLLIN;
   if (!peer_ended_) wanted |= EPOLLRDHUP;
-  if ((!output_.empty() && !write_wants_read_) || read_wants_write_) wanted |= EPOLLOUT;
+  if ((!AllSent() && !write_wants_read_) || read_wants_write_) wanted |= EPOLLOUT;
   if (!reads && !peer_ended_) {
     // Not reading, so an end would be reported over and over; it is noticed on the next read.
     wanted &= ~static_cast<std::uint32_t>(EPOLLRDHUP);

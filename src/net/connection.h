@@ -69,10 +69,11 @@ class Connection final : public Pollable, public std::enable_shared_from_this<Co
   // Fetches what the handler did, for the exchange it was done for.
   void OnProgress(const std::shared_ptr<Exchange>& exchange);
   void SendHead(const HttpResponse& response, bool is_stream);
-  void Queue(SharedBytes bytes, std::size_t stream_bytes = 0);
+  void Queue(Slice bytes, std::size_t stream_bytes = 0);
   void WriteMore();
   // Sends from `scratch`; false when it has to wait or the connection is closed.
   bool WriteOnce(std::string& scratch);
+  [[nodiscard]] bool AllSent() const { return output_.empty() && !transport_.HasUnsent(); }
   void ResponseSent();
   void PeerEnded();
   void BeginClosing();
@@ -109,7 +110,7 @@ class Connection final : public Pollable, public std::enable_shared_from_this<Co
   bool break_off_ = false;        // close without finishing: the peer is to notice
 
   struct Output {
-    SharedBytes bytes;
+    Slice bytes;
     std::size_t stream_bytes = 0;  // to be told to the exchange once they are sent
   };
   std::deque<Output> output_;

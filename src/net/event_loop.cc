@@ -6,7 +6,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -46,11 +48,15 @@ void EventLoop::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventLoop::Post(Task task) {
+void EventLoop::Post(Task task, Priority priority) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
-    tasks_.push_back(std::move(task));
+    if (priority == Priority::kBulk) {
+      bulk_.push_back(std::move(task));
+    } else {
+      tasks_.push_back(std::move(task));
+    }
     if (std::exchange(awake_, true)) return;
   }
   const std::uint64_t one = 1;
@@ -81,6 +87,7 @@ void EventLoop::Run(const std::string& name) {
   while (!stopping_) {
     Poll();
     RunTasks();
+    RunBulk();
     const Duration now = RealClock().Monotonic();
     if (now >= next_tick_) {
       next_tick_ = now + std::chrono::milliseconds(kTickMs);
@@ -90,9 +97,11 @@ void EventLoop::Run(const std::string& name) {
   // Here, so that what they hold dies on the thread it lived on.
   pollables_.clear();
   std::vector<Task> dropped;
+  std::deque<Task> dropped_bulk;
   {
     const std::lock_guard lock(mutex_);
     dropped.swap(tasks_);
+    dropped_bulk.swap(bulk_);
   }
 }
 
@@ -101,7 +110,7 @@ void EventLoop::Poll() {
   int timeout_ms = on_tick_ ? kTickMs : -1;
   {
     const std::lock_guard lock(mutex_);
-    awake_ = !tasks_.empty() || stopping_;
+    awake_ = !tasks_.empty() || !bulk_.empty() || stopping_;
     if (awake_) timeout_ms = 0;
   }
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout_ms);
@@ -130,6 +139,18 @@ void EventLoop::RunTasks() {
   {
     const std::lock_guard lock(mutex_);
     tasks.swap(tasks_);
+  }
+  for (Task& task : tasks) task();
+}
+
+void EventLoop::RunBulk() {
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto end =
+        bulk_.begin() + static_cast<std::ptrdiff_t>(std::min(bulk_.size(), kBulkTasksPerTurn));
+    tasks.assign(std::move_iterator(bulk_.begin()), std::move_iterator(end));
+    bulk_.erase(bulk_.begin(), end);
   }
   for (Task& task : tasks) task();
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,12 @@ class Pollable {
   virtual void OnEvents(std::uint32_t events) = 0;
 };
 
+// Which of several waiting tasks run first.
+enum class Priority : std::uint8_t {
+  kNormal,
+  kBulk,  // much of it may be waiting: some at a time, so that the rest has its turn between
+};
+
 // A thread that waits for many file descriptors (epoll) and runs tasks.
 class EventLoop {
  public:
@@ -34,8 +41,12 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs `task` on the loop's thread, in order. After Stop() it is dropped. Any thread.
-  void Post(Task task);
+  // Of bulk tasks, run in one turn.
+  static constexpr std::size_t kBulkTasksPerTurn = 32;
+
+  // Runs `task` on the loop's thread, in order among those of its priority. After Stop() it is
+  // dropped. Any thread.
+  void Post(Task task, Priority priority = Priority::kNormal);
   // Ends the thread; tasks that did not run are dropped. Any thread but the loop's.
   void Stop();
 
@@ -49,13 +60,15 @@ class EventLoop {
  private:
   void Run(const std::string& name);
   void RunTasks();
+  void RunBulk();
   void Poll();
 
   int epoll_;
   int wake_;
   std::mutex mutex_;
   std::vector<Task> tasks_;
-  bool awake_ = true;  // the thread will look at tasks_ before it sleeps
+  std::deque<Task> bulk_;
+  bool awake_ = true;  // the thread will look at the tasks before it sleeps
   std::atomic<bool> stopping_ = false;
 
   std::unordered_map<Id, std::shared_ptr<Pollable>> pollables_;

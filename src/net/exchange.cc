@@ -7,12 +7,6 @@
 namespace drachma::net {
 namespace {
 
-std::size_t SizeOf(const std::vector<SharedBytes>& parts) {
-  std::size_t size = 0;
-  for (const SharedBytes& part : parts) size += part->size();
-  return size;
-}
-
 class Responder final : public HttpResponder {
  public:
   explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
@@ -22,7 +16,7 @@ class Responder final : public HttpResponder {
   void StartStream(int status, Headers headers) override {
     exchange_->StartStream(status, std::move(headers));
   }
-  bool Write(std::vector<SharedBytes> parts) override { return exchange_->Write(std::move(parts)); }
+  bool Write(Chunk chunk) override { return exchange_->Write(std::move(chunk)); }
   void Finish() override { exchange_->Finish(); }
   std::size_t QueuedBytes() const override { return exchange_->queued_bytes(); }
   bool closed() const override { return exchange_->closed(); }
@@ -51,22 +45,24 @@ Exchange::Exchange(std::shared_ptr<EventLoop> loop, std::size_t queue_bytes_max,
 
 void Exchange::SetProgressCallback(std::function<void()> on_progress) {
   const std::lock_guard lock(mutex_);
-  on_progress_ = std::move(on_progress);
+  on_progress_ = std::make_shared<const std::function<void()>>(std::move(on_progress));
 }
 
-void Exchange::Notify() {
+void Exchange::Notify(Priority priority) {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(notified_, true)) return;
   }
-  loop_->Post([self = shared_from_this()] {
-    std::function<void()> on_progress;
-    {
-      const std::lock_guard lock(self->mutex_);
-      on_progress = self->on_progress_;
-    }
-    if (on_progress) on_progress();
-  });
+  loop_->Post(
+      [self = shared_from_this()] {
+        Callback on_progress;
+        {
+          const std::lock_guard lock(self->mutex_);
+          on_progress = self->on_progress_;
+        }
+        if (on_progress != nullptr) (*on_progress)();
+      },
+      priority);
 }
 
 Exchange::Progress Exchange::Collect() {
@@ -78,12 +74,12 @@ Exchange::Progress Exchange::Collect() {
 void Exchange::Sent(std::size_t bytes) { queued_bytes_ -= bytes; }
 
 void Exchange::Drained() {
-  std::function<void()> callback;
+  Callback callback;
   {
     const std::lock_guard lock(mutex_);
     callback = on_drained_;
   }
-  if (callback) callback();
+  if (callback != nullptr) (*callback)();
 }
 
 void Exchange::Close() {
@@ -99,8 +95,8 @@ void Exchange::Close() {
 void Exchange::Complete() {
   // Destroyed without the lock: they may hold the responder.
   std::move_only_function<void()> on_close;
-  std::function<void()> on_drained;
-  std::function<void()> on_progress;
+  Callback on_drained;
+  Callback on_progress;
   const std::lock_guard lock(mutex_);
   on_close.swap(on_close_);
   on_drained.swap(on_drained_);
@@ -132,8 +128,8 @@ void Exchange::StartStream(int status, Headers headers) {
   Notify();
 }
 
-bool Exchange::Write(std::vector<SharedBytes> parts) {
-  const std::size_t size = SizeOf(parts);
+bool Exchange::Write(Chunk chunk) {
+  const std::size_t size = chunk.size();
   if (closed_) return false;
   bool overflow = false;
   {
@@ -143,13 +139,13 @@ bool Exchange::Write(std::vector<SharedBytes> parts) {
     overflow = queued_bytes_ + size > queue_bytes_max_;
     if (!overflow) {
       queued_bytes_ += size;
-      progress_.chunks.push_back(std::move(parts));
+      progress_.chunks.push_back(std::move(chunk));
     } else if (!overflowed_.exchange(true)) {
       ++*slow_streams_;
     }
   }
   if (overflow) closed_ = true;
-  Notify();
+  Notify(Priority::kBulk);
   return !overflow;
 }
 
@@ -192,7 +188,7 @@ void Exchange::OnClose(std::move_only_function<void()> callback) {
 
 void Exchange::OnDrained(std::function<void()> callback) {
   const std::lock_guard lock(mutex_);
-  on_drained_ = std::move(callback);
+  on_drained_ = std::make_shared<const std::function<void()>>(std::move(callback));
 }
 
 }  // namespace drachma::net

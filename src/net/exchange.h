@@ -21,7 +21,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   struct Progress {
     std::optional<HttpResponse> head;  // of the whole response, or of a stream (without body)
     bool is_stream = false;
-    std::vector<std::vector<SharedBytes>> chunks;
+    std::vector<Chunk> chunks;
     bool finished = false;   // nothing more will come
     bool abandoned = false;  // the handler dropped a stream without finishing it
   };
@@ -49,7 +49,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // --- Handler's side, any thread; see HttpResponder.
   void Respond(HttpResponse response);
   void StartStream(int status, Headers headers);
-  bool Write(std::vector<SharedBytes> parts);
+  bool Write(Chunk chunk);
   void Finish();
   void Abandon();
   [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
@@ -58,21 +58,23 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void OnDrained(std::function<void()> callback);
 
  private:
+  using Callback = std::shared_ptr<const std::function<void()>>;
+
   // Has the connection collect. REQUIRES: mutex_ is not held.
-  void Notify();
+  void Notify(Priority priority = Priority::kNormal);
 
   const std::shared_ptr<EventLoop> loop_;
   const std::size_t queue_bytes_max_;
   const std::shared_ptr<std::atomic<std::uint64_t>> slow_streams_;
 
   mutable std::mutex mutex_;
-  std::function<void()> on_progress_;  // only called on the loop's thread
+  Callback on_progress_;  // only called on the loop's thread
   Progress progress_;
   bool answered_ = false;
   bool ended_ = false;
   bool notified_ = false;
   std::move_only_function<void()> on_close_;
-  std::function<void()> on_drained_;
+  Callback on_drained_;
 
   std::atomic<std::size_t> queued_bytes_ = 0;
   std::atomic<bool> closed_ = false;

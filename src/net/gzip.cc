@@ -1,4 +1,7 @@
 #include <zlib.h>
+#ifdef DRACHMA_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
 
 #include <algorithm>
 #include <memory>
@@ -19,9 +22,41 @@ Bytef* BytesOf(std::string_view text) {
 
 }  // namespace
 
-std::string Gzip(const std::vector<SharedBytes>& parts, int level) {
+#ifdef DRACHMA_ISAL
+
+std::string Gzip(const std::vector<Slice>& parts) {
+  isal_zstream stream;
+  isal_deflate_init(&stream);
+  stream.gzip_flag = IGZIP_GZIP;
+  stream.level = 1;
+  std::vector<std::uint8_t> level_memory(ISAL_DEF_LVL1_DEFAULT);
+  stream.level_buf = level_memory.data();
+  stream.level_buf_size = static_cast<std::uint32_t>(level_memory.size());
+  std::string out;
+  std::vector<std::uint8_t> block(kBlockBytes);
+  const auto run = [&] {
+    do {
+      stream.next_out = block.data();
+      stream.avail_out = static_cast<std::uint32_t>(block.size());
+      DRA_CHECK(isal_deflate(&stream) == COMP_OK);
+      out.append(reinterpret_cast<const char*>(block.data()), block.size() - stream.avail_out);
+    } while (stream.avail_out == 0);
+  };
+  for (const Slice& part : parts) {
+    stream.next_in = BytesOf(part.text());
+    stream.avail_in = static_cast<std::uint32_t>(part.size());
+    run();
+  }
+  stream.end_of_stream = 1;
+  run();
+  return out;
+}
+
+#else
+
+std::string Gzip(const std::vector<Slice>& parts) {
   z_stream stream{};
-  DRA_CHECK(deflateInit2(&stream, level, Z_DEFLATED, kGzipWindowBits, /*memLevel=*/8,
+  DRA_CHECK(deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindowBits, /*memLevel=*/8,
                          Z_DEFAULT_STRATEGY) == Z_OK);
   std::string out;
   std::vector<Bytef> block(kBlockBytes);
@@ -37,15 +72,17 @@ std::string Gzip(const std::vector<SharedBytes>& parts, int level) {
     } while (stream.avail_out == 0);
     return code;
   };
-  for (const SharedBytes& part : parts) {
-    stream.next_in = BytesOf(*part);
-    stream.avail_in = static_cast<uInt>(part->size());
+  for (const Slice& part : parts) {
+    stream.next_in = BytesOf(part.text());
+    stream.avail_in = static_cast<uInt>(part.size());
     run(Z_NO_FLUSH);
   }
   DRA_CHECK(run(Z_FINISH) == Z_STREAM_END);
   deflateEnd(&stream);
   return out;
 }
+
+#endif
 
 std::optional<std::string> Gunzip(std::string_view text, std::size_t bytes_max) {
   z_stream stream{};

@@ -1,10 +1,29 @@
 #include "net/http.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 namespace drachma::net {
+
+std::size_t SizeOf(const std::vector<Slice>& parts) {
+  std::size_t size = 0;
+  for (const Slice& part : parts) size += part.size();
+  return size;
+}
+
+Chunk::Chunk(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::string framed = fmt::format("{:x}\r\n", size);
+  begin_ = framed.size();
+  framed.reserve(begin_ + size + kEnd.size());
+  for (const std::string_view part : parts) framed += part;
+  framed += kEnd;
+  framed_ = Share(std::move(framed));
+}
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,49 @@ using SharedBytes = std::shared_ptr<const std::string>;
 inline SharedBytes Share(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
+
+// A part of bytes that are kept as long as it is needed.
+class Slice {
+ public:
+  Slice(SharedBytes bytes) : text_(*bytes), owner_(std::move(bytes)) {}  // NOLINT: implicit
+  // At most `size` of the bytes from `from` on.
+  Slice(SharedBytes bytes, std::size_t from, std::size_t size = std::string_view::npos)
+      : text_(std::string_view(*bytes).substr(from, size)), owner_(std::move(bytes)) {}
+  // REQUIRES: `text` lives for ever.
+  [[nodiscard]] static Slice OfStatic(std::string_view text) { return Slice(text); }
+
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] std::size_t size() const { return text_.size(); }
+
+ private:
+  explicit Slice(std::string_view text) : text_(text) {}
+
+  std::string_view text_;
+  SharedBytes owner_;
+};
+
+[[nodiscard]] std::size_t SizeOf(const std::vector<Slice>& parts);
+
+// A piece of a stream in the frame that HTTP/1.1 sends it in, made once for all the streams that it
+// is written to.
+class Chunk {
+ public:
+  // Of the parts, one behind the other.
+  Chunk(std::initializer_list<std::string_view> parts);
+
+  // The bytes themselves.
+  [[nodiscard]] std::size_t size() const { return framed_->size() - begin_ - kEnd.size(); }
+  [[nodiscard]] std::string_view text() const {
+    return std::string_view(*framed_).substr(begin_, size());
+  }
+  [[nodiscard]] const SharedBytes& framed() const { return framed_; }
+
+ private:
+  static constexpr std::string_view kEnd = "\r\n";
+
+  SharedBytes framed_;
+  std::size_t begin_ = 0;  // of the bytes in their frame
+};
 
 // Header fields in the order they came. Names compare without case.
 class Headers {
@@ -68,8 +112,8 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 200;
-  Headers headers;                // Content-Length and Date are added
-  std::vector<SharedBytes> body;  // sent one after the other
+  Headers headers;          // Content-Length and Date are added
+  std::vector<Slice> body;  // sent one after the other
 };
 
 // Undoes %XX (and '+' as a space when asked, for query strings). Bad escapes stay as they are.
@@ -84,8 +128,8 @@ enum class Plus { kAsIs, kSpace };
 
 // Whether Accept-Encoding allows gzip (q=0 forbids).
 [[nodiscard]] bool AcceptsGzip(const Headers& headers);
-// The gzip form of `parts` joined; zlib level 1 as the API server uses.
-[[nodiscard]] std::string Gzip(const std::vector<SharedBytes>& parts, int level = 1);
+// The gzip form of `parts` joined, made quickly rather than small (level 1, as upstream has it).
+[[nodiscard]] std::string Gzip(const std::vector<Slice>& parts);
 // Undoes gzip. Empty when `text` is no valid gzip or grows over `bytes_max`.
 [[nodiscard]] std::optional<std::string> Gunzip(std::string_view text, std::size_t bytes_max);
 

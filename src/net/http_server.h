@@ -23,10 +23,10 @@ class HttpResponder {
   virtual void Respond(HttpResponse response) = 0;
   // Sends the head of a response whose length is not known (chunked).
   virtual void StartStream(int status, Headers headers) = 0;
-  // Queues bytes of a stream as one chunk. False when the peer has gone or had more than
+  // Queues a chunk of a stream. False when the peer has gone or had more than
   // ServerLimits::stream_queue_bytes_max waiting: then the stream is closed and nothing will be
   // sent any more.
-  virtual bool Write(std::vector<SharedBytes> parts) = 0;
+  virtual bool Write(Chunk chunk) = 0;
   // Ends a stream in good order.
   virtual void Finish() = 0;
 

@@ -148,8 +148,8 @@ TEST(HttpServer, LineEndsInAFieldDoNotForgeAnother) {
 TEST(HttpServer, AStreamIsSentInChunksAsTheyAreWritten) {
   const auto server = Serve([](HttpRequest, std::shared_ptr<HttpResponder> responder) {
     responder->StartStream(200, {{"Content-Type", "application/json"}});
-    EXPECT_TRUE(responder->Write({Share("one"), Share("\n")}));
-    EXPECT_TRUE(responder->Write({Share("two\n")}));
+    EXPECT_TRUE(responder->Write({"one", "\n"}));
+    EXPECT_TRUE(responder->Write({"two\n"}));
     responder->Finish();
   });
   const RawClient client(server->port());
@@ -160,7 +160,7 @@ TEST(HttpServer, AStreamIsSentInChunksAsTheyAreWritten) {
 TEST(HttpServer, AStreamThatIsDroppedDoesNotLookComplete) {
   const auto server = Serve([](HttpRequest, std::shared_ptr<HttpResponder> responder) {
     responder->StartStream(200, {});
-    responder->Write({Share("one\n")});
+    responder->Write({"one\n"});
   });
   const RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -177,7 +177,7 @@ struct OpenStream {
   HttpHandler Handler() {
     return [this](HttpRequest, std::shared_ptr<HttpResponder> given) {
       given->StartStream(200, {});
-      given->Write({Share("begin\n")});
+      given->Write({"begin\n"});
       const std::lock_guard lock(mutex);
       responder = given;
       responder->OnClose([this] {
@@ -202,7 +202,7 @@ TEST(HttpServer, AStreamHearsThatThePeerHasGone) {
   client.Close();
   stream.WaitUntilClosed();
   EXPECT_TRUE(stream.responder->closed());
-  EXPECT_FALSE(stream.responder->Write({Share("x")}));
+  EXPECT_FALSE(stream.responder->Write({"x"}));
 }
 
 TEST(HttpServer, AStreamWhosePeerDoesNotReadIsClosedAtTheLimit) {
@@ -211,9 +211,9 @@ TEST(HttpServer, AStreamWhosePeerDoesNotReadIsClosedAtTheLimit) {
   const RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   client.ReadUntil("begin\n");
-  const SharedBytes piece = Share(std::string(64 * 1024, 'x'));
+  const Chunk piece = {std::string(64 * 1024, 'x')};
   bool open = true;
-  for (int i = 0; i < 10'000 && open; ++i) open = stream.responder->Write({piece});
+  for (int i = 0; i < 10'000 && open; ++i) open = stream.responder->Write(piece);
   EXPECT_FALSE(open);
   stream.WaitUntilClosed();
   EXPECT_EQ(server->Stats().slow_streams_closed, 1u);
@@ -228,7 +228,7 @@ TEST(HttpServer, AStreamIsToldWhenItsQueueIsEmpty) {
       if (!std::exchange(told, true)) drained.set_value();
     });
     responder->StartStream(200, {});
-    responder->Write({Share("x")});
+    responder->Write({"x"});
   });
   const RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");

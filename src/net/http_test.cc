@@ -9,6 +9,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
+TEST(Chunk, IsFramedAsHttpSendsIt) {
+  const Chunk chunk = {"one", " and ", "two more"};
+  EXPECT_EQ(*chunk.framed(), "10\r\none and two more\r\n");
+  EXPECT_EQ(chunk.text(), "one and two more");
+}
+
 TEST(Headers, NamesCompareWithoutCase) {
   Headers headers{{"Accept", "a"}, {"ACCEPT", "b"}, {"Host", "x"}};
   EXPECT_EQ(headers.Get("accept"), "a");

@@ -98,8 +98,8 @@ void Streams(int streams, int events) {
              (ResidentKb() - before) / streams);
   Report("events to 1000 TLS streams (both sides)", streams * events, [&] {
     for (int i = 0; i < events; ++i) {
-      const SharedBytes event = Share(std::string(2047, 'x') + "\n");
-      for (const auto& responder : open) responder->Write({event});
+      const Chunk event = {std::string(2047, 'x'), "\n"};
+      for (const auto& responder : open) responder->Write(event);
       while (lines < streams * (i + 1)) std::this_thread::yield();
     }
   });

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "base/check.h"
 #include "net/http_server.h"
 #include "net/openssl.h"
 
@@ -74,6 +75,33 @@ Status AddClientAuthorities(SSL_CTX* context, const std::string& pem) {
   return {};
 }
 
+// The records that OpenSSL makes in one call on this thread, until they are sent.
+std::string& Records() {
+  static thread_local std::string records;
+  return records;
+}
+
+int AddRecord(BIO*, const char* bytes, int size) {
+  Records().append(bytes, static_cast<std::size_t>(size));
+  return size;
+}
+
+long ControlRecords(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+// Writes to Records(), always all.
+BIO* NewRecordsBio() {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "records");
+    BIO_meth_set_write(made, AddRecord);
+    BIO_meth_set_ctrl(made, ControlRecords);
+    return made;
+  }();
+  BIO* bio = BIO_new(method);
+  DRA_CHECK(bio != nullptr);
+  BIO_set_init(bio, 1);
+  return bio;
+}
+
 }  // namespace
 
 std::string OpenSslError() {
@@ -99,8 +127,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::Make(const TlsServerOptions& opt
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_id_context(context, kAlpnContext, sizeof(kAlpnContext) - 1);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS |
+                                SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
   DRA_TRY(AddChain(context, options.certificate_pem));
   const BioPtr bio = ReadBio(options.key_pem);
@@ -122,7 +150,7 @@ void Transport::Free::operator()(SSL* ssl) const { SSL_free(ssl); }
 Transport::Transport(int file, const TlsContext* tls) : file_(file) {
   if (tls == nullptr) return;
   ssl_.reset(SSL_new(tls->context_.get()));
-  SSL_set_fd(ssl_.get(), file);
+  SSL_set_bio(ssl_.get(), BIO_new_socket(file, BIO_NOCLOSE), NewRecordsBio());
   SSL_set_accept_state(ssl_.get());
 }
 
@@ -145,9 +173,12 @@ Transport::Outcome Transport::OutcomeOf(int result) const {
 
 Transport::Outcome Transport::Handshake() {
   if (ssl_ == nullptr) return Outcome::kOk;
+  if (const Outcome sent = SendUnsent(); sent != Outcome::kOk) return sent;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  return result == 1 ? Outcome::kOk : OutcomeOf(result);
+  const Outcome outcome = result == 1 ? Outcome::kOk : OutcomeOf(result);
+  if (SendRecords() == Outcome::kError) return Outcome::kError;
+  return HasUnsent() && outcome != Outcome::kError ? Outcome::kWantWrite : outcome;
 }
 
 Transport::Io Transport::Read(char* buffer, std::size_t size) {
@@ -155,7 +186,8 @@ Transport::Io Transport::Read(char* buffer, std::size_t size) {
     ERR_clear_error();
     std::size_t bytes = 0;
     const int result = SSL_read_ex(ssl_.get(), buffer, size, &bytes);
-    return result == 1 ? Io{Outcome::kOk, bytes} : Io{OutcomeOf(result)};
+    const Io io = result == 1 ? Io{Outcome::kOk, bytes} : Io{OutcomeOf(result)};
+    return SendRecords() == Outcome::kError ? Io{Outcome::kError} : io;
   }
   const ssize_t got = recv(file_, buffer, size, 0);
   if (got > 0) return {Outcome::kOk, static_cast<std::size_t>(got)};
@@ -164,12 +196,41 @@ Transport::Io Transport::Read(char* buffer, std::size_t size) {
 }
 
 Transport::Io Transport::Write(std::string_view bytes) {
-  if (ssl_ != nullptr) {
-    ERR_clear_error();
-    std::size_t written = 0;
-    const int result = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written);
-    return result == 1 ? Io{Outcome::kOk, written} : Io{OutcomeOf(result)};
+  if (ssl_ == nullptr) return Send(bytes);
+  if (const Outcome sent = SendUnsent(); sent != Outcome::kOk) return {sent};
+  if (bytes.empty()) return {};
+  ERR_clear_error();
+  std::size_t written = 0;
+  const int result = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written);
+  const Io io = result == 1 ? Io{Outcome::kOk, written} : Io{OutcomeOf(result)};
+  return SendRecords() == Outcome::kError ? Io{Outcome::kError} : io;
+}
+
+Transport::Outcome Transport::SendUnsent() {
+  if (unsent_.empty()) return Outcome::kOk;
+  while (!unsent_.empty()) {
+    const Io io = Send(unsent_);
+    if (io.outcome != Outcome::kOk) return io.outcome;
+    unsent_.erase(0, io.bytes);
   }
+  std::string().swap(unsent_);  // a thousand idle watches hold no buffers
+  return Outcome::kOk;
+}
+
+Transport::Outcome Transport::SendRecords() {
+  std::string& records = Records();
+  std::string_view rest = records;
+  Io io;
+  while (!rest.empty() && unsent_.empty() && io.outcome == Outcome::kOk) {
+    io = Send(rest);
+    rest.remove_prefix(io.bytes);
+  }
+  unsent_ += rest;
+  records.clear();
+  return io.outcome == Outcome::kError ? Outcome::kError : Outcome::kOk;
+}
+
+Transport::Io Transport::Send(std::string_view bytes) {
   const ssize_t sent = send(file_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent > 0) return {Outcome::kOk, static_cast<std::size_t>(sent)};
   return {errno == EAGAIN || errno == EINTR ? Outcome::kWantWrite : Outcome::kError};
@@ -180,6 +241,7 @@ void Transport::CloseWrite() {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
     ERR_clear_error();
+    SendRecords();
   }
   shutdown(file_, SHUT_WR);
 }

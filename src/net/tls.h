@@ -33,12 +33,15 @@ class TlsContext {
 };
 
 // The bytes of one connection, with or without TLS. Owns the (non-blocking) descriptor.
+//
+// TLS makes records of 16 KB; those of one call go to the kernel together, which takes a part of
+// the time that one call for each would. What the kernel does not take is kept: see HasUnsent().
 class Transport {
  public:
   enum class Outcome { kOk, kWantRead, kWantWrite, kEnd, kError };
   struct Io {
     Outcome outcome = Outcome::kOk;
-    std::size_t bytes = 0;  // with kOk, more than 0
+    std::size_t bytes = 0;  // with kOk more than 0, unless none were given
   };
 
   // `tls` null: plain.
@@ -52,8 +55,11 @@ class Transport {
   // kOk when done; at once without TLS.
   Outcome Handshake();
   Io Read(char* buffer, std::size_t size);
-  // May be repeated after kWantRead or kWantWrite with the same bytes or more.
+  // Sends what is unsent, then `bytes` (may be empty). May be repeated after kWantRead or
+  // kWantWrite with the same bytes or more.
   Io Write(std::string_view bytes);
+  // Whether bytes that were written wait for the peer: Write() again when it takes more.
+  [[nodiscard]] bool HasUnsent() const { return !unsent_.empty(); }
   // Says that nothing more will be written, as far as that goes without waiting.
   void CloseWrite();
 
@@ -66,9 +72,15 @@ class Transport {
     void operator()(ssl_st* ssl) const;
   };
   [[nodiscard]] Outcome OutcomeOf(int result) const;
+  Io Send(std::string_view bytes);
+  // Sends what is unsent; kOk when all is.
+  Outcome SendUnsent();
+  // Sends the records that the last call of OpenSSL has made. ERRORS: kError.
+  Outcome SendRecords();
 
   const int file_;
   std::unique_ptr<ssl_st, Free> ssl_;
+  std::string unsent_;  // records
 };
 
 }  // namespace drachma::net
