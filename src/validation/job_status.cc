@@ -15,18 +15,19 @@
 #include "validation/pod_rules.h"
 
 namespace drachma::validation {
-namespace {
 
 using json::Value;
 
-constexpr char kConditions[] = "status.conditions";
-
-bool HasCondition(const Value& job, std::string_view type, std::string_view state = "True") {
+bool HasCondition(const Value& job, std::string_view type, std::string_view state) {
   const auto conditions = job["status"]["conditions"].Items();
   return std::ranges::any_of(conditions, [&](const Value& condition) {
     return condition["type"].AsString() == type && condition["status"].AsString() == state;
   });
 }
+
+namespace {
+
+constexpr char kConditions[] = "status.conditions";
 
 FieldError WrongConditions(std::string detail) {
   return Invalid(kConditions, {}, std::move(detail));

@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "validation/ip_families.h"
+
 namespace drachma::validation {
 namespace {
 
@@ -149,6 +151,17 @@ std::optional<Ip> ParseIp(std::string_view text) {
   ip.canonical = out.data();
   // inet_ntop writes IPv4-compatible addresses with dots, Go does not; both are out of use.
   return ip;
+}
+
+// Whether any bit behind the first `bits` is set.
+bool HasBitsFrom(const Ip& ip, std::size_t bits) {
+  std::array<unsigned char, 16> bytes = {};
+  const std::size_t size = ip.v4 ? 32 : 128;
+  if (inet_pton(ip.v4 ? AF_INET : AF_INET6, ip.canonical.c_str(), bytes.data()) != 1) return false;
+  for (std::size_t bit = bits; bit < size; ++bit) {
+    if ((bytes[bit / 8] >> (7 - bit % 8) & 1) != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -424,6 +437,50 @@ std::string InterfaceAddressFault(std::string_view text) {
   const std::string canonical = fmt::format("{}/{}", ip->canonical, bits);
   if (text != canonical) return fmt::format("must be in canonical form (\"{}\")", canonical);
   return {};
+}
+
+IpFamily FamilyOfIp(std::string_view text) {
+  const auto ip = ParseIp(text);
+  if (!ip) return IpFamily::kNone;
+  return ip->v4 ? IpFamily::kV4 : IpFamily::kV6;
+}
+
+Cidr ReadCidr(std::string_view text) {
+  const Cidr none{.fault = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return none;
+  const std::string_view prefix = text.substr(slash + 1);
+  const auto ip = ParseIp(text.substr(0, slash));
+  if (!ip || prefix.empty() || !std::ranges::all_of(prefix, IsDigit)) return none;
+  std::size_t bits = 0;
+  const auto parsed = std::from_chars(prefix.data(), prefix.data() + prefix.size(), bits);
+  const bool written_as_v6 = !ip->v4 || ip->mapped;
+  if (parsed.ec != std::errc() || bits > (written_as_v6 ? 128U : 32U)) return none;
+  Cidr cidr{.family = written_as_v6 ? IpFamily::kV6 : IpFamily::kV4, .fault = {}};
+  if (ip->leading_zero || (prefix.size() > 1 && prefix.front() == '0')) {
+    cidr.fault = "must not have leading 0s in IP or prefix length";
+  } else if (ip->mapped) {
+    cidr.fault = "must not have an IPv4-mapped IPv6 address";
+  } else if (HasBitsFrom(*ip, bits)) {
+    cidr.fault = "must not have bits set beyond the prefix length";
+  }
+  return cidr;
+}
+
+ErrorList ValidateDualStack(const std::vector<IpFamily>& families, const std::string& unread,
+                            const json::Value& list, const std::string& path,
+                            std::string_view noun) {
+  if (families.size() < 2) return {};
+  ErrorList errors;
+  if (!unread.empty()) errors.push_back(InternalError(path, unread));
+  const bool dual = std::ranges::find(families, IpFamily::kV4) != families.end() &&
+                    std::ranges::find(families, IpFamily::kV6) != families.end();
+  if (!unread.empty() || !dual || families.size() > 2) {
+    errors.push_back(
+        Invalid(path, Shown(list),
+                fmt::format("may specify no more than one {} for each IP family", noun)));
+  }
+  return errors;
 }
 
 }  // namespace drachma::validation

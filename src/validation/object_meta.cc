@@ -420,8 +420,9 @@ ErrorList ValidateObjectMetaUpdate(const Value& meta, const Value& old, std::str
   }
   for (const std::string_view name : {"name", "namespace", "uid"}) {
     if (meta[name].AsString() == old[name].AsString()) continue;
-    errors.push_back(
-        Invalid(Child(path, name), ShownText(meta[name].AsString()), std::string(kImmutable)));
+    const std::string_view text = meta[name].AsString();
+    errors.push_back(Invalid(Child(path, name), name == "uid" ? ShownNamed(text) : ShownText(text),
+                             std::string(kImmutable)));
   }
   for (const std::string_view name :
        {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"}) {

@@ -4,12 +4,15 @@
 #include <array>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "num/quantity.h"
+#include "validation/ip_families.h"
 #include "validation/names.h"
 #include "validation/node_selector.h"
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
+#include "validation/shown_internal.h"
 
 // What kubelets, the scheduler and controllers write into the status of a pod; and bindings.
 namespace drachma::validation {
@@ -240,10 +243,23 @@ ErrorList ValidateIps(const Value& status, const Value& old) {
        {std::pair{"podIP", "podIPs"}, std::pair{"hostIP", "hostIPs"}}) {
     const std::string path = Child("status", plural);
     const auto ips = status[plural].Items();
+    std::vector<IpFamily> families;
+    std::string unread;
     for (std::size_t i = 0; i < ips.size(); ++i) {
+      const std::string_view ip = ips[i]["ip"].AsString();
+      families.push_back(FamilyOfIp(ip));
+      if (families.back() == IpFamily::kNone && unread.empty()) {
+        unread = fmt::format("failed to check for dual stack with error:invalid IP[{}]: {}", i, ip);
+      }
       const bool known =
           std::ranges::find(old[plural].Items(), ips[i]) != old[plural].Items().end();
-      if (!known) Append(errors, ValidateIp(ips[i]["ip"].AsString(), Index(path, i)));
+      if (!known) Append(errors, ValidateIp(ip, Index(path, i)));
+    }
+    if (families.size() > 1) {
+      const Value shown = InternalForm(status[plural], plural == std::string_view("podIPs")
+                                                           ? "k8s.io/api/core/v1.PodIP"
+                                                           : "k8s.io/api/core/v1.HostIP");
+      Append(errors, ValidateDualStack(families, unread, shown, path, "IP"));
     }
     const std::string_view first = status[single].AsString();
     if (std::string_view(single) == "podIP" && first.empty() != ips.empty()) {

@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "json/json.h"
 #include "num/quantity.h"
+#include "validation/ip_families.h"
 #include "validation/names.h"
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
@@ -151,45 +151,24 @@ ErrorList ValidateNodeResources(const Value& node) {
   return errors;
 }
 
-enum class Family : std::uint8_t { kNone, kV4, kV6 };
-
-// The address family of "address/bits"; none when that is no CIDR.
-Family FamilyOf(std::string_view cidr) {
-  const std::size_t slash = cidr.find('/');
-  if (slash == std::string_view::npos) return Family::kNone;
-  const std::string address(cidr.substr(0, slash));
-  const std::string_view bits = cidr.substr(slash + 1);
-  int number = -1;
-  const auto [end, fault] = std::from_chars(bits.data(), bits.data() + bits.size(), number);
-  if (fault != std::errc() || end != bits.data() + bits.size() || number < 0) return Family::kNone;
-  std::array<unsigned char, sizeof(in6_addr)> parsed{};
-  if (inet_pton(AF_INET, address.c_str(), parsed.data()) == 1) {
-    return number <= 32 ? Family::kV4 : Family::kNone;
-  }
-  if (inet_pton(AF_INET6, address.c_str(), parsed.data()) == 1) {
-    return number <= 128 ? Family::kV6 : Family::kNone;
-  }
-  return Family::kNone;
-}
-
 ErrorList ValidatePodCidrs(const Value& cidrs) {
   const std::string path = "spec.podCIDRs";
   ErrorList errors;
-  std::vector<Family> families;
+  std::vector<IpFamily> families;
+  std::string unread;
   for (std::size_t i = 0; i < cidrs.size(); ++i) {
-    const std::string_view cidr = cidrs.Items()[i].AsString();
-    families.push_back(FamilyOf(cidr));
-    if (families.back() != Family::kNone) continue;
-    errors.push_back(Invalid(Index(path, i), ShownText(cidr),
-                             "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+    const std::string_view text = cidrs.Items()[i].AsString();
+    const Cidr cidr = ReadCidr(text);
+    families.push_back(cidr.family);
+    if (!cidr.fault.empty()) errors.push_back(Invalid(Index(path, i), ShownText(text), cidr.fault));
+    if (cidr.family == IpFamily::kNone && unread.empty()) {
+      unread = fmt::format(
+          "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{}]: <nil> "
+          "(invalid CIDR address: {})",
+          i, text);
+    }
   }
-  if (families.size() < 2) return errors;
-  const bool dual = std::ranges::find(families, Family::kV4) != families.end() &&
-                    std::ranges::find(families, Family::kV6) != families.end();
-  if (!dual || families.size() > 2) {
-    errors.push_back(
-        Invalid(path, Shown(cidrs), "may specify no more than one CIDR for each IP family"));
-  }
+  Append(errors, ValidateDualStack(families, unread, cidrs, path, "CIDR"));
   return errors;
 }
 

@@ -9,6 +9,7 @@
 #include "validation/names.h"
 #include "validation/object_meta.h"
 #include "validation/pod_rules.h"
+#include "validation/shown_internal.h"
 #include "validation/strategy_tables.h"
 
 // Events of both groups: pkg/registry/core/event of Kubernetes.
@@ -98,9 +99,15 @@ ErrorList ValidateEventUpdate(const Context& context, const Value& event, const 
   for (const std::string_view field :
        {"involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count",
         "type", "eventTime", "action", "related", "reportingComponent", "reportingInstance"}) {
-    Append(errors, ValidateImmutable(
-                       event[field], old[field],
-                       field == "reportingComponent" ? "reportingController" : std::string(field)));
+    ErrorList changed = ValidateImmutable(
+        event[field], old[field],
+        field == "reportingComponent" ? "reportingController" : std::string(field));
+    if (!changed.empty() && event[field].IsObject()) {
+      changed[0].bad_value =
+          ShownInternal(event[field], field == "source" ? "k8s.io/api/core/v1.EventSource"
+                                                        : "k8s.io/api/core/v1.ObjectReference");
+    }
+    Append(errors, std::move(changed));
   }
   return errors;
 }

@@ -140,6 +140,49 @@ ErrorList CreateJob(const Context&, const Value& job) {
   return errors;
 }
 
+// Gives the containers the resources of those of `old` that have their names.
+void TakeOverResources(Value& spec, const Value& old, std::string_view list) {
+  if (spec[list].size() != old[list].size()) return;
+  for (std::size_t i = 0; i < spec[list].size(); ++i) {
+    const Value& before = old[list].Items()[i];
+    if (spec[list].Items()[i]["name"] != before["name"]) continue;
+    TakeOver(spec.Edit(list).EditItem(i), before, "resources");
+  }
+}
+
+// A job that is suspended and has no pods may still change where they go and what they ask for
+// (shouldAllowMutablePodTemplate, validatePodTemplateUpdate of pkg/apis/batch/validation).
+ErrorList ValidateTemplateUpdate(const Value& old_job, const Value& now, const Value& old) {
+  const bool suspended = old_job["spec"]["suspend"].AsBool();
+  const Value& status = old_job["status"];
+  const bool may_change = suspended && status["active"].AsInt() == 0 &&
+                          (status["startTime"].IsNull() || HasCondition(old_job, "Suspended"));
+  std::string path = "spec.template";
+  std::string_view type = "k8s.io/api/core/v1.PodTemplateSpec";
+  Value wanted = now;
+  Value before = old;
+  if (may_change && now.IsObject()) {
+    path = "spec.template.spec";
+    type = "k8s.io/api/core/v1.PodSpec";
+    wanted = now["spec"];
+    before = old["spec"];
+    for (const std::string_view field : {"nodeSelector", "tolerations", "schedulingGates"}) {
+      TakeOver(wanted, before, field);
+    }
+    // All but the affinity to nodes stays.
+    if (!wanted["affinity"].IsNull() || !before["affinity"].IsNull()) {
+      TakeOver(wanted.Edit("affinity"), before["affinity"], "nodeAffinity");
+      if (wanted["affinity"].empty()) wanted.Erase("affinity");
+    }
+    for (const std::string_view list : {"containers", "initContainers"}) {
+      TakeOverResources(wanted, before, list);
+    }
+  }
+  ErrorList changed = ValidateImmutable(wanted, before, std::move(path));
+  if (!changed.empty()) changed[0].bad_value = ShownInternal(may_change ? now["spec"] : now, type);
+  return changed;
+}
+
 ErrorList UpdateJob(const Context&, const Value& job, const Value& old_job) {
   ErrorList errors = ValidateCoreObjectMetaUpdate(job["metadata"], old_job["metadata"], "metadata");
   const Value& spec = job["spec"];
@@ -154,25 +197,7 @@ ErrorList UpdateJob(const Context&, const Value& job, const Value& old_job) {
                              "can only be modified in tandem with spec.parallelism"));
   }
   Append(errors, ValidateImmutable(spec["selector"], old["selector"], "spec.selector"));
-  // Where the pods of a suspended job may go can still be said.
-  Value pod_template = spec["template"];
-  const bool unstarted = old["suspend"].AsBool() && old_job["status"]["startTime"].IsNull() &&
-                         old_job["status"]["active"].AsInt() == 0;
-  if (unstarted && pod_template.IsObject()) {
-    for (const std::string_view field :
-         {"affinity", "nodeSelector", "tolerations", "schedulingGates"}) {
-      TakeOver(pod_template.Edit("spec"), old["template"]["spec"], field);
-    }
-    for (const std::string_view field : {"annotations", "labels"}) {
-      TakeOver(pod_template.Edit("metadata"), old["template"]["metadata"], field);
-    }
-  }
-  ErrorList changed_template = ValidateImmutable(pod_template, old["template"], "spec.template");
-  if (!changed_template.empty()) {
-    changed_template[0].bad_value =
-        ShownInternal(pod_template, "k8s.io/api/core/v1.PodTemplateSpec");
-  }
-  Append(errors, std::move(changed_template));
+  Append(errors, ValidateTemplateUpdate(old_job, spec["template"], old["template"]));
   for (const std::string_view field : {"completionMode", "podFailurePolicy", "backoffLimitPerIndex",
                                        "managedBy", "successPolicy"}) {
     ErrorList changed = ValidateImmutable(spec[field], old[field], Child("spec", field));
