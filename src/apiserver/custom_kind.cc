@@ -10,6 +10,7 @@
 #include "api/types.h"
 #include "apiserver/custom_shape.h"
 #include "apiserver/human.h"
+#include "apiserver/json_path.h"
 #include "apiserver/printers.h"
 #include "apiserver/schema_rules.h"
 #include "apiserver/structural_schema.h"
@@ -160,17 +161,13 @@ Result<std::vector<CustomColumn>> ReadColumns(const Value& columns, CustomInfo& 
   return read;
 }
 
-Result<std::optional<ScalePaths>> ReadScale(const Value& scale) {
+std::optional<ScalePaths> ReadScale(const Value& scale) {
   if (!scale.IsObject()) return std::nullopt;
-  DRA_ASSIGN(JsonPath spec, JsonPath::Parse(scale["specReplicasPath"].AsString()));
-  DRA_ASSIGN(JsonPath status, JsonPath::Parse(scale["statusReplicasPath"].AsString()));
-  ScalePaths paths{.spec_replicas = std::move(spec),
-                   .status_replicas = std::move(status),
+  ScalePaths paths{.spec_replicas = FieldPath(scale["specReplicasPath"].AsString()),
+                   .status_replicas = FieldPath(scale["statusReplicasPath"].AsString()),
                    .label_selector = std::nullopt};
-  if (scale.Has("labelSelectorPath")) {
-    DRA_ASSIGN(JsonPath selector, JsonPath::Parse(scale["labelSelectorPath"].AsString()));
-    paths.label_selector = std::move(selector);
-  }
+  const std::string_view selector = scale["labelSelectorPath"].AsString();
+  if (!selector.empty()) paths.label_selector = FieldPath(selector);
   return paths;
 }
 
@@ -180,7 +177,7 @@ Result<CustomVersion> ReadVersion(const Value& version, CustomInfo& info) {
   read.rules = SchemaRules::Parse(read.schema->json());
   DRA_ASSIGN(read.columns, ReadColumns(version["additionalPrinterColumns"], info));
   read.has_status = version["subresources"].Has("status");
-  DRA_ASSIGN(read.scale, ReadScale(version["subresources"]["scale"]));
+  read.scale = ReadScale(version["subresources"]["scale"]);
   return read;
 }
 
@@ -387,7 +384,13 @@ class DefinedKind final : private InfoHolder, public CustomKind, private KindVer
   [[nodiscard]] Status CheckSchema(const validation::Context& context, const Value& object,
                                    const Value& old, std::vector<std::string>* warnings) const {
     const CustomVersion& version = VersionOf(context.version);
-    validation::ErrorList errors = version.schema->Validate(object, old);
+    const bool status = context.subresource == "status";
+    validation::ErrorList errors = status ? version.schema->ValidateStatus(object, old)
+                                          : version.schema->Validate(object, old);
+    if (version.scale) {
+      if (!status) validation::Append(errors, ScaleSpecErrors(*version.scale, object));
+      validation::Append(errors, ScaleStatusErrors(*version.scale, object));
+    }
     AddRuleErrors(version.rules.get(), object, old, errors, warnings);
     if (errors.empty()) return {};
     return std::unexpected(validation::InvalidObject(

@@ -1,23 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "apiserver/json_path.h"
 #include "apiserver/kind.h"
+#include "apiserver/scale_paths.h"
 #include "json/value.h"
 
 namespace drachma::apiserver {
-
-// Where the scale subresource of a custom resource finds its numbers.
-struct ScalePaths {
-  JsonPath spec_replicas;
-  JsonPath status_replicas;
-  std::optional<JsonPath> label_selector;
-};
 
 // The kind that a CustomResourceDefinition (apiextensions.k8s.io/v1) declares.
 class CustomKind : public Kind {

@@ -120,7 +120,7 @@ TEST_F(CustomKindTest, NegativeReplicasAreRefused) {
                               "metadata":{"name":"d","namespace":"default"},
                               "spec":{"replicas":-1}})");
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().causes.at(0).field, "spec.replicas");
+  EXPECT_EQ(written.error().causes.at(0).field, ".spec.nodes");
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,52 +17,53 @@ namespace {
 
 using json::Value;
 
-// The value at a path; null when it leads nowhere.
-Value At(const JsonPath& path, const Value& object) {
-  const std::vector<Value> found = path.Find(object);
-  return found.empty() ? Value() : found.front();
-}
+// What the replicas of an object that has none are while its Scale is changed: no Scale may ask for
+// so many.
+constexpr std::int64_t kNoReplicas = std::numeric_limits<std::int32_t>::min();
 
-std::string Spelled(const JsonPath& path) {
-  std::string text;
-  for (const std::string& member : path.Members()) text += "." + member;
-  return text;
-}
-
+// The Scale of an object, with kNoReplicas where it has none.
 Result<Value> ReadScale(const ScalePaths& paths, const Value& object) {
-  const Value replicas = At(paths.spec_replicas, object);
-  if (!replicas.IsInt()) {
-    const std::string why =
-        fmt::format("the spec replicas field \"{}\" does not exist", Spelled(paths.spec_replicas));
-    return Fail(Code::kInternal, "Internal error occurred: " + why);
-  }
+  DRA_ASSIGN(const std::optional<std::int64_t> replicas, NestedInt(object, paths.spec_replicas));
+  DRA_ASSIGN(const std::optional<std::int64_t> ready, NestedInt(object, paths.status_replicas));
   Value metadata = Value::Object();
   for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
     if (const Value* value = object["metadata"].Find(field)) metadata.Set(field, *value);
   }
-  Value status = Value::Object({{"replicas", At(paths.status_replicas, object).AsInt()}});
+  Value status = Value::Object({{"replicas", ready.value_or(0)}});
   if (paths.label_selector) {
-    const Value selector = At(*paths.label_selector, object);
-    if (!selector.AsString().empty()) status.Set("selector", selector);
+    DRA_ASSIGN(const std::optional<std::string> selector,
+               NestedString(object, *paths.label_selector));
+    if (selector && !selector->empty()) status.Set("selector", *selector);
   }
   return Value::Object({{"kind", "Scale"},
                         {"apiVersion", "autoscaling/v1"},
                         {"metadata", std::move(metadata)},
-                        {"spec", Value::Object({{"replicas", replicas}})},
+                        {"spec", Value::Object({{"replicas", replicas.value_or(kNoReplicas)}})},
                         {"status", std::move(status)}});
 }
 
+Result<Value> GetScale(const ScalePaths& paths, const Value& object) {
+  DRA_ASSIGN(Value scale, ReadScale(paths, object));
+  if (scale["spec"]["replicas"].AsInt() == kNoReplicas) {
+    return Fail(
+        Code::kInternal,
+        fmt::format("Internal error occurred: the spec replicas field \"{}\" does not exist",
+                    paths.spec_replicas.text));
+  }
+  return scale;
+}
+
 Result<Value> WriteReplicas(const ScalePaths& paths, Value object, std::int64_t replicas) {
-  const std::vector<std::string> members = paths.spec_replicas.Members();
-  if (members.empty()) {
-    return Fail(Code::kInternal, "Internal error occurred: the path of the replicas is no field");
+  if (replicas == kNoReplicas) {
+    return BadInput(
+        fmt::format("the spec replicas field \"{}\" cannot be empty", paths.spec_replicas.text));
   }
   Value* at = &object;
-  for (const std::string& member : members) {
+  for (const std::string& field : paths.spec_replicas.fields) {
     if (!at->IsObject() && !at->IsNull()) {
-      return BadInput(fmt::format("the field before \"{}\" is no object", member));
+      return BadInput(fmt::format("the field before \"{}\" is no object", field));
     }
-    at = &at->Edit(member);
+    at = &at->Edit(field);
   }
   *at = Value(replicas);
   return object;
@@ -73,7 +77,8 @@ void HandleCustomScale(Core& core, ApiRequest request, const KindPtr& kind, Done
   if (paths == nullptr) return done(std::unexpected(NoSuchResourceError()));
   // The kind is held so that its paths live as long as the request.
   HandleScaleAs(core, std::move(request), kind,
-                {.read = [custom, paths](const Value& object) { return ReadScale(*paths, object); },
+                {.get = [custom, paths](const Value& object) { return GetScale(*paths, object); },
+                 .read = [custom, paths](const Value& object) { return ReadScale(*paths, object); },
                  .write =
                      [custom, paths](Value object, std::int64_t replicas) {
                        return WriteReplicas(*paths, std::move(object), replicas);

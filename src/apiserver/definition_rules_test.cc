@@ -185,6 +185,15 @@ TEST(SchemaFaultsTest, MapsNeedKeysThatAreThere) {
                           "[\"k\",\"m\"]: entries must all be names of item properties"));
 }
 
+TEST(SchemaFaultsTest, KeysOfMapsAreNamedOnce) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"l":{"type":"array",
+                           "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","k"],
+                           "items":{"type":"object","required":["k"],
+                             "properties":{"k":{"type":"string"}}}}}})"),
+              ElementsAre("s.properties[l].x-kubernetes-list-map-keys: Invalid value: "
+                          "[\"k\",\"k\"]: must not contain duplicate entries"));
+}
+
 TEST(SchemaFaultsTest, UnsupportedPartsAreForbidden) {
   EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"type":"array","uniqueItems":true,
                            "items":{"$ref":"#/x","type":"string"}}}})"),

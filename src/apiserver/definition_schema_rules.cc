@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -399,7 +400,12 @@ class OpenApiRules {
   }
 
   void CheckMapKeys(const Value& keys, const Value& items, const std::string& path) {
+    std::set<std::string_view> seen;
     for (const Value& key : keys.Items()) {
+      if (!seen.insert(key.AsString()).second) {
+        errors_.push_back(
+            Invalid(Child(path, kListMapKeys), Shown(keys), "must not contain duplicate entries"));
+      }
       const Value* property = items["properties"].Find(key.AsString());
       if (property == nullptr) {
         errors_.push_back(Invalid(Child(path, kListMapKeys), Shown(keys),

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "apiserver/cel_formats.h"
+#include "apiserver/go_print.h"
 #include "apiserver/structural_schema.h"
 #include "base/clock.h"
 #include "json/json.h"
@@ -21,6 +24,9 @@ std::string ChildPath(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
+// From here on doubles stand for no whole number in JSON (2^53).
+constexpr double kWholeMax = 9007199254740992.0;
+
 const char* TypeOf(const Value& value) {
   switch (value.kind()) {
     case json::Kind::kNull:
@@ -30,7 +36,10 @@ const char* TypeOf(const Value& value) {
     case json::Kind::kInt:
       return "integer";
     case json::Kind::kDouble:
-      return std::floor(value.AsDouble()) == value.AsDouble() ? "integer" : "number";
+      return std::abs(value.AsDouble()) < kWholeMax &&
+                     std::floor(value.AsDouble()) == value.AsDouble()
+                 ? "integer"
+                 : "number";
     case json::Kind::kString:
       return "string";
     case json::Kind::kArray:
@@ -146,7 +155,7 @@ void SchemaValidator::CheckParts(const Value& value, const Value& schema, const 
   }
   if (!schema.IsObject()) return;
   if (value.IsNull() && schema["nullable"].AsBool()) return;
-  if (!CheckType(value, schema, path)) return;
+  CheckType(value, schema, path);
   if (const Value* allowed = schema.Find("enum")) {
     const auto items = allowed->Items();
     if (std::ranges::none_of(items, [&](const Value& item) { return item == value; })) {
@@ -165,25 +174,25 @@ void SchemaValidator::CheckParts(const Value& value, const Value& schema, const 
   CheckCombinations(value, schema, path, depth);
 }
 
-bool SchemaValidator::CheckType(const Value& value, const Value& schema, const std::string& path) {
+void SchemaValidator::CheckType(const Value& value, const Value& schema, const std::string& path) {
   const std::string_view is = TypeOf(value);
   std::string wanted(schema["type"].AsString());
   if (schema["x-kubernetes-int-or-string"].AsBool()) {
-    if (is == "integer" || is == "string") return true;
+    if (is == "integer" || is == "string") return;
     wanted = "integer,string";
   }
-  if (wanted.empty() || wanted == is || (wanted == "number" && is == "integer")) return true;
+  if (wanted.empty() || wanted == is || (wanted == "number" && is == "integer")) return;
   errors_.push_back(
       {.type = validation::ErrorType::kTypeInvalid,
        .path = path.empty() ? "<nil>" : path,
        .bad_value = validation::ShownText(is),
        .detail = fmt::format("{} must be of type {}: \"{}\"", Subject(path), wanted, is)});
-  return false;
 }
 
 void SchemaValidator::CheckNumber(const Value& value, const Value& schema,
                                   const std::string& path) {
   if (!value.IsNumber()) return;
+  CheckRange(value, schema, path);
   const double number = value.AsDouble();
   if (const Value* max = schema.Find("maximum")) {
     const bool exclusive = schema["exclusiveMaximum"].AsBool();
@@ -200,9 +209,42 @@ void SchemaValidator::CheckNumber(const Value& value, const Value& schema,
                       Number(*min)));
     }
   }
-  const double factor = schema["multipleOf"].AsDouble();
-  if (factor > 0 && std::floor(number / factor) != number / factor) {
-    Bad(path, value, fmt::format("should be a multiple of {}", Number(schema["multipleOf"])));
+  if (const Value* factor = schema.Find("multipleOf")) CheckMultiple(value, *factor, path);
+}
+
+void SchemaValidator::CheckRange(const Value& value, const Value& schema, const std::string& path) {
+  if (schema["type"].AsString() != "integer") return;
+  const std::string_view format = schema["format"].AsString();
+  const double number = value.AsDouble();
+  constexpr double kInt64End = 9223372036854775808.0;
+  bool fits = value.IsInt() || (std::floor(number) == number && std::abs(number) < kInt64End);
+  if (format == "int32")
+    fits &= number >= std::numeric_limits<std::int32_t>::min() &&
+            number <= std::numeric_limits<std::int32_t>::max();
+  if (format == "uint32")
+    fits &= number >= 0 && number <= std::numeric_limits<std::uint32_t>::max();
+  if (fits) return;
+  errors_.push_back(validation::Invalid(
+      "<nil>", "\"\"",
+      fmt::format("Checked value must be of type integer {} in {}",
+                  format.empty() ? "(default format)" : fmt::format("with format {}", format),
+                  path)));
+}
+
+void SchemaValidator::CheckMultiple(const Value& value, const Value& factor,
+                                    const std::string& path) {
+  // The factor is a float64 to upstream; whole numbers of integers are compared as such.
+  const double by = value.IsInt() ? std::trunc(factor.AsDouble()) : factor.AsDouble();
+  if (by <= 0) {
+    errors_.push_back(
+        validation::Invalid(path, GoText(Value(by)),
+                            fmt::format("factor MultipleOf declared for {} must be positive: {}",
+                                        path, GoText(Value(by)))));
+    return;
+  }
+  const double times = value.AsDouble() / by;
+  if (std::floor(times) != times) {
+    Bad(path, value, fmt::format("should be a multiple of {}", Number(factor)));
   }
 }
 
@@ -211,13 +253,12 @@ void SchemaValidator::CheckString(const Value& value, const Value& schema,
   if (!value.IsString()) return;
   const std::string_view text = value.AsString();
   const auto length = static_cast<std::int64_t>(CodePoints(text));
+  // The first of these is told.
   if (const Value* max = schema.Find("maxLength"); max != nullptr && length > max->AsInt()) {
     errors_.push_back(validation::TooLong(path, max->AsInt()));
-  }
-  if (const Value* min = schema.Find("minLength"); min != nullptr && length < min->AsInt()) {
+  } else if (const Value* min = schema.Find("minLength"); min != nullptr && length < min->AsInt()) {
     Bad(path, value, fmt::format("should be at least {} chars long", min->AsInt()));
-  }
-  if (const Value* pattern = schema.Find("pattern")) {
+  } else if (const Value* pattern = schema.Find("pattern")) {
     const auto compiled = patterns_.find(pattern->AsString());
     if (compiled != patterns_.end() &&
         !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled->second)) {
@@ -226,7 +267,7 @@ void SchemaValidator::CheckString(const Value& value, const Value& schema,
   }
   const std::string_view format = schema["format"].AsString();
   if (!IsFormat(format, text)) {
-    Bad(path, value, fmt::format("must be of type {}: \"{}\"", format, text));
+    Bad(path, value, fmt::format("must be of type {}: {}", format, validation::ShownText(text)));
     errors_.back().type = validation::ErrorType::kTypeInvalid;
   }
 }
@@ -256,7 +297,18 @@ void SchemaValidator::CheckListType(const Value& value, const Value& schema,
   const std::string_view type = schema["x-kubernetes-list-type"].AsString();
   const bool set = type == "set" || schema["uniqueItems"].AsBool();
   if (!set && type != "map") return;
-  std::set<std::string> seen;
+  if (!set) {
+    const auto items = value.Items();
+    const auto bad = std::ranges::find_if(
+        items, [](const Value& item) { return !item.IsObject() && !item.IsNull(); });
+    if (bad != items.end()) {
+      errors_.push_back(validation::Invalid(fmt::format("{}[{}]", path, bad - items.begin()),
+                                            validation::Shown(*bad),
+                                            "must be an object for an array of list-type map"));
+      return;
+    }
+  }
+  std::map<std::string, int> seen;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const Value& item = value.Items()[i];
     Value key = item;
@@ -266,7 +318,8 @@ void SchemaValidator::CheckListType(const Value& value, const Value& schema,
         if (const Value* part = item.Find(name.AsString())) key.Set(name.AsString(), *part);
       }
     }
-    if (!seen.insert(json::Write(key)).second) {
+    // Only the second of its kind is told.
+    if (++seen[json::Write(key)] == 2) {
       errors_.push_back(
           validation::Duplicate(fmt::format("{}[{}]", path, i), validation::Shown(key)));
     }

@@ -33,8 +33,11 @@ class SchemaValidator {
              const Value* old = nullptr);
   void CheckParts(const Value& value, const Value& schema, const std::string& path, int depth,
                   const Value* old);
-  bool CheckType(const Value& value, const Value& schema, const std::string& path);
+  void CheckType(const Value& value, const Value& schema, const std::string& path);
   void CheckNumber(const Value& value, const Value& schema, const std::string& path);
+  void CheckMultiple(const Value& value, const Value& factor, const std::string& path);
+  // The range of the type that numbers are checked as.
+  void CheckRange(const Value& value, const Value& schema, const std::string& path);
   void CheckString(const Value& value, const Value& schema, const std::string& path);
   void CheckList(const Value& value, const Value& schema, const std::string& path, int depth,
                  const Value* old);

@@ -189,4 +189,18 @@ validation::ErrorList StructuralSchema::Validate(const Value& object, const Valu
       .Validate(object, schema_, old.IsNull() ? nullptr : &old);
 }
 
+validation::ErrorList StructuralSchema::ValidateStatus(const Value& object,
+                                                       const Value& old) const {
+  if (!object.Has("status")) return {};
+  validation::ErrorList errors =
+      SchemaValidator(patterns_->by_text)
+          .Validate(object["status"], schema_["properties"]["status"], old.Find("status"));
+  for (validation::FieldError& error : errors) {
+    error.path = error.path == "<nil>"         ? "status"
+                 : error.path.starts_with('[') ? "status" + error.path
+                                               : "status." + error.path;
+  }
+  return errors;
+}
+
 }  // namespace drachma::apiserver

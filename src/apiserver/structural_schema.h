@@ -39,6 +39,9 @@ class StructuralSchema {
   // `old`, null for a create, is what the object replaces: what has not changed is not at fault.
   [[nodiscard]] validation::ErrorList Validate(const json::Value& object,
                                                const json::Value& old = {}) const;
+  // The same of the status alone; texts begin at it as upstream's do, paths at the object.
+  [[nodiscard]] validation::ErrorList ValidateStatus(const json::Value& object,
+                                                     const json::Value& old) const;
 
   [[nodiscard]] const json::Value& json() const { return schema_; }
 

@@ -119,7 +119,9 @@ TEST(StructuralSchema, FaultsReadAsUpstreams) {
                    "\"string\""}));
   EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"e":"z"}})"),
             (Texts{"spec.e: Unsupported value: \"z\": supported values: \"x\", \"y\""}));
-  EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"s":"bcd"}})").size(), 2U);
+  // Of a length and a pattern the first fault is told.
+  EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"s":"bcd"}})"),
+            (Texts{"spec.s: Too long: may not be more than 2 bytes"}));
   EXPECT_EQ(Faults(schema, R"({"spec":{"n":1,"l":["a","a"]}})"),
             (Texts{"spec.l: Too many: 2: must have at most 1 item",
                    "spec.l[1]: Duplicate value: \"a\""}));
@@ -164,6 +166,53 @@ TEST(StructuralSchema, WhatHasNotChangedIsTolerated) {
             Texts{});
   EXPECT_EQ(faults(R"({"small":21,"plain":[20,1],"map":[{"k":"b","n":20}]})"),
             (Texts{"small", "plain[0]", "map[0].n"}));
+}
+
+TEST(StructuralSchema, OnlyTheSecondOfSeveralEqualItemsIsTold) {
+  const std::string_view map = R"({"type":"object","properties":{"l":{"type":"array",
+      "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+      "items":{"type":"object","properties":{"k":{"type":"string"}}}}}})";
+  EXPECT_EQ(Faults(map, R"({"l":[{"k":"a"},{"k":"a"},{"k":"a"}]})"),
+            Texts{R"(l[1]: Duplicate value: {"k":"a"})"});
+  EXPECT_EQ(Faults(map, R"({"l":[{"k":"a"},7]})"),
+            (Texts{"l[1]: Invalid value: 7: must be an object for an array of list-type map",
+                   R"(l[1]: Invalid value: "integer": l[1] in body must be of type object: )"
+                   R"("integer")"}));
+}
+
+TEST(StructuralSchema, NumbersThatAreNoIntegersAreOutOfRangeToo) {
+  const std::string_view schema = R"({"type":"object","properties":{
+      "a":{"type":"integer"},"b":{"type":"integer","format":"int32"}}})";
+  EXPECT_EQ(Faults(schema, R"({"a":9223372036854775808})"),
+            (Texts{R"(a: Invalid value: "number": a in body must be of type integer: "number")",
+                   R"(<nil>: Invalid value: "": Checked value must be of type integer (default )"
+                   R"(format) in a)"}));
+  EXPECT_EQ(Faults(schema, R"({"b":2147483648})"),
+            Texts{R"(<nil>: Invalid value: "": Checked value must be of type integer with format )"
+                  R"(int32 in b)"});
+}
+
+TEST(StructuralSchema, FactorsArePositive) {
+  const std::string_view schema =
+      R"({"type":"object","properties":{"a":{"type":"number","multipleOf":0.5}}})";
+  EXPECT_EQ(Faults(schema, R"({"a":1.5})"), Texts{});
+  EXPECT_EQ(Faults(schema, R"({"a":0.7})"),
+            Texts{"a: Invalid value: 0.7: a in body should be a multiple of 0.5"});
+  // A whole number is divided by the whole part of the factor.
+  EXPECT_EQ(Faults(schema, R"({"a":3})"),
+            Texts{"a: Invalid value: 0: factor MultipleOf declared for a must be positive: 0"});
+}
+
+TEST(StructuralSchema, TheStatusAloneIsToldFromItsOwnRoot) {
+  const auto schema = Schema(R"({"type":"object","required":["spec"],"properties":{
+      "status":{"type":"object","properties":{"n":{"type":"integer"}}}}})");
+  Texts texts;
+  for (const auto& error :
+       schema->ValidateStatus(Read(R"({"status":{"n":"x"}})").value(), Read("{}").value())) {
+    texts.push_back(error.Text());
+  }
+  EXPECT_EQ(texts, Texts{R"(status.n: Invalid value: "string": n in body must be of type integer: )"
+                         R"("string")"});
 }
 
 }  // namespace

@@ -35,17 +35,6 @@ void UpdateDirectly(Core& core, const ApiRequest& request, const KindPtr& kind,
 
 namespace {
 
-// Checks a Scale as its own validation does: names, versions, and replicas that are not negative.
-Status CheckScale(const json::Value& scale, const std::string& name) {
-  DRA_TRY(CheckName(scale, name));
-  if (const std::int64_t replicas = scale["spec"]["replicas"].AsInt(); replicas < 0) {
-    return std::unexpected(InvalidFieldError(
-        "autoscaling", "Scale", name, "spec.replicas", "FieldValueInvalid",
-        fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas)));
-  }
-  return {};
-}
-
 // The Scale that a PATCH of the present one makes.
 Result<json::Value> PatchedScale(const json::Value& scale, const ApiRequest& request,
                                  const ParsedBody& patch) {
@@ -79,7 +68,7 @@ void WriteScale(Core& core, ApiRequest request, const KindPtr& kind, const Scale
                     name = job->name](const json::Value& existing) -> Result<json::Value> {
     DRA_ASSIGN(const json::Value present, form.read(existing));
     DRA_ASSIGN(const json::Value scale, make(present));
-    DRA_TRY(CheckScale(scale, name));
+    DRA_TRY(CheckName(scale, name));
     const std::string_view wanted = scale["metadata"]["resourceVersion"].AsString();
     json::Value updated = existing;
     if (!wanted.empty()) updated.Edit("metadata").Set("resourceVersion", wanted);
@@ -109,7 +98,7 @@ void HandleScaleAs(Core& core, ApiRequest request, const KindPtr& kind, ScaleFor
     case client::Verb::kGet: {
       Result<store::RecordPtr> record = core.Find(*kind, request.call.ns, request.call.name);
       if (!record) return done(std::unexpected(std::move(record.error())));
-      Result<json::Value> scale = form.read((*record)->Object());
+      Result<json::Value> scale = form.get((*record)->Object());
       if (!scale) return done(std::unexpected(std::move(scale.error())));
       return done(Answer{.object = std::move(*scale)});
     }
@@ -140,16 +129,23 @@ void HandleScaleAs(Core& core, ApiRequest request, const KindPtr& kind, ScaleFor
 
 namespace {
 
-// Workloads keep their replicas in spec.
+Result<json::Value> ScaleOfWorkload(const json::Value& object) { return api::ScaleOf(object); }
+
+// Workloads keep their replicas in spec. ERRORS: kInvalid for negative ones.
+Result<json::Value> SetReplicas(json::Value object, std::int64_t replicas) {
+  if (replicas < 0) {
+    return std::unexpected(InvalidFieldError(
+        "autoscaling", "Scale", object["metadata"]["name"].AsString(), "spec.replicas",
+        "FieldValueInvalid",
+        fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas)));
+  }
+  object.Edit("spec").Set("replicas", replicas);
+  return object;
+}
+
 void HandleScale(Core& core, ApiRequest request, const KindPtr& kind, Done done) {
   HandleScaleAs(core, std::move(request), kind,
-                {.read = [](const json::Value& object) -> Result<json::Value> {
-                   return api::ScaleOf(object);
-                 },
-                 .write = [](json::Value object, std::int64_t replicas) -> Result<json::Value> {
-                   object.Edit("spec").Set("replicas", replicas);
-                   return object;
-                 }},
+                {.get = ScaleOfWorkload, .read = ScaleOfWorkload, .write = SetReplicas},
                 std::move(done));
 }
 

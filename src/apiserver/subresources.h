@@ -27,7 +27,9 @@ void RegisterTokens(Core& core, std::shared_ptr<ServiceAccountTokens> tokens,
 
 // How the scale subresource of a kind reads and writes its objects.
 struct ScaleForm {
-  // The Scale of an object.
+  // What a GET answers.
+  std::function<Result<json::Value>(const json::Value& object)> get;
+  // The Scale that is to be changed, and the one that came of it.
   std::function<Result<json::Value>(const json::Value& object)> read;
   // The object with other replicas.
   std::function<Result<json::Value>(json::Value object, std::int64_t replicas)> write;
