@@ -43,20 +43,25 @@ constexpr Lifecycle kLifecycles[] = {
 
 }  // namespace
 
-std::string DeprecationWarning(std::string_view group, std::string_view version,
-                               std::string_view kind) {
+std::optional<Deprecation> DeprecationOf(std::string_view group, std::string_view version,
+                                         std::string_view kind) {
   for (const Lifecycle& entry : kLifecycles) {
     if (entry.group != group || entry.version != version ||
         (!entry.kind.empty() && entry.kind != kind)) {
       continue;
     }
-    std::string text = fmt::format("{}{}{} {} is deprecated in v1.{}+", group,
-                                   group.empty() ? "" : "/", version, kind, entry.deprecated);
-    if (entry.removed != 0) text += fmt::format(", unavailable in v1.{}+", entry.removed);
-    if (!entry.replacement.empty()) text += fmt::format("; use {}", entry.replacement);
-    return text;
+    Deprecation found{
+        .warning = fmt::format("{}{}{} {} is deprecated in v1.{}+", group, group.empty() ? "" : "/",
+                               version, kind, entry.deprecated),
+        .removed_release = {}};
+    if (entry.removed != 0) {
+      found.removed_release = fmt::format("1.{}", entry.removed);
+      found.warning += fmt::format(", unavailable in v{}+", found.removed_release);
+    }
+    if (!entry.replacement.empty()) found.warning += fmt::format("; use {}", entry.replacement);
+    return found;
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace drachma::apiserver

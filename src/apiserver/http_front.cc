@@ -190,10 +190,27 @@ class Front final : public HttpFront {
     }
   }
 
+  static void Annotate(Exchange& exchange, const char* key, std::string text) {
+    if (exchange.audit_log != nullptr) (*exchange.audit.annotations)[key] = std::move(text);
+  }
+
+  // Whether the request may be made; the audit log hears why.
+  Status Authorize(Exchange& exchange, Attributes attributes) const {
+    if (exchange.audit_log != nullptr) {
+      attributes.explain = true;
+      std::string reason;
+      const bool yes = core_.Ask(attributes, reason) == Decision::kAllow;
+      Annotate(exchange, "authorization.k8s.io/decision", yes ? "allow" : "forbid");
+      Annotate(exchange, "authorization.k8s.io/reason", std::move(reason));
+    }
+    return core_.Authorize(attributes);
+  }
+
   void ServePath(const ExchangePtr& exchange, const User& user) {
     const HttpRequest& request = exchange->request();
     const std::string path(request.path());
-    const Status allowed = core_.Authorize(
+    const Status allowed = Authorize(
+        *exchange,
         {.user = user, .verb = LowerCaseMethod(request), .is_resource = false, .path = path});
     if (!allowed) return exchange->Answer(allowed.error());
     if (request.method != "GET" && request.method != "HEAD") {
@@ -285,20 +302,23 @@ class Front final : public HttpFront {
     const bool is_namespace = path.resource.group.empty() && path.resource.plural == "namespaces";
     if (is_namespace) request.call.ns.clear();
     const Result<KindPtr> kind = core_.KindOf(path.resource);
-    if (!kind && core_.Authorize(Core::AttributesOf(request))) {
+    if (!kind && Authorize(*exchange, Core::AttributesOf(request))) {
       return AnswerUnknown(exchange, path, kind.error());
     }
     if (!verb) return exchange->Answer(verb.error());
     request.call.verb = *verb;
     AddSelectors(query, request.call);
-    if (const Status allowed = core_.Authorize(Core::AttributesOf(request)); !allowed) {
+    if (const Status allowed = Authorize(*exchange, Core::AttributesOf(request)); !allowed) {
       return exchange->Answer(allowed.error());
     }
     if (!kind) return exchange->Answer(kind.error());
-    if (std::string warning =
-            DeprecationWarning(path.resource.group, path.resource.version, (*kind)->info().kind);
-        !warning.empty()) {
-      exchange->warnings->push_back(std::move(warning));
+    if (auto deprecation =
+            DeprecationOf(path.resource.group, path.resource.version, (*kind)->info().kind)) {
+      exchange->warnings->push_back(std::move(deprecation->warning));
+      Annotate(*exchange, "k8s.io/deprecated", "true");
+      if (!deprecation->removed_release.empty()) {
+        Annotate(*exchange, "k8s.io/removed-release", std::move(deprecation->removed_release));
+      }
     }
     request.error_warnings = exchange->warnings;
     request.annotations = exchange->audit.annotations;
@@ -308,6 +328,10 @@ class Front final : public HttpFront {
                            !path.subresource.empty() &&
                            (*kind)->info().FindSubresource(path.subresource) == nullptr;
       if (unknown) return exchange->Answer(NoSuchResourceError());
+      // Upstream's router refuses such patches before anybody can warn.
+      if (*verb == client::Verb::kPatch && read.error().code == Code::kUnsupportedMediaType) {
+        exchange->warnings->clear();
+      }
       return exchange->Answer(read.error());
     }
     const bool streams = watches || *verb == client::Verb::kList;

@@ -63,10 +63,12 @@ class HttpFrontTest : public testing::Test {
   void Start(Limits limits) {
     std::filesystem::create_directory(folder_);
     const std::string tokens = folder_ / "tokens.csv";
-    std::ofstream(tokens) << "admin,admin,admin,system:masters\nworker,worker,worker,workers\n";
+    std::ofstream(tokens) << "admin,admin,admin,system:masters\nworker,worker,worker,workers\n"
+                             "stranger,stranger,stranger,strangers\n";
     Options options;
     options.listen = "127.0.0.1:0";
     options.token_auth_file = tokens;
+    options.audit_log_path = audit_log_;
     options.webhooks = {gate_};
     options.limits = limits;
     server_ = Server::Create(std::move(options)).value();
@@ -120,6 +122,7 @@ class HttpFrontTest : public testing::Test {
 
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("drachma-front-" + std::to_string(getpid()));
+  const std::string audit_log_ = folder_ / "audit.log";
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   ThreadExecutor executor_{"client"};
   std::unique_ptr<Server> server_;
@@ -379,6 +382,30 @@ TEST_F(HttpFrontTest, MetricsHaveUpstreamsNamesTypesAndLabels) {
   }
   server_.reset();
   EXPECT_TRUE(watch.AwaitEnd());
+}
+
+TEST_F(HttpFrontTest, TheAuditLogSaysWhyRequestsWereAllowed) {
+  Start({});
+  const std::string path = "/apis/resource.k8s.io/v1beta1/deviceclasses";
+  EXPECT_EQ(StatusOf("worker", path), 200);
+  EXPECT_EQ(StatusOf("stranger", path), 403);
+  server_.reset();
+  std::vector<std::string> annotations;
+  std::ifstream log(audit_log_);
+  for (std::string line; std::getline(log, line);) {
+    const json::Value event = json::Read(line).value();
+    if (event["requestURI"].AsString() == path) {
+      annotations.push_back(json::Write(event["annotations"]));
+    }
+  }
+  EXPECT_THAT(
+      annotations,
+      testing::ElementsAre(
+          R"({"authorization.k8s.io/decision":"allow",)"
+          R"("authorization.k8s.io/reason":"RBAC: allowed by ClusterRoleBinding \"workers\" )"
+          R"(of ClusterRole \"cluster-admin\" to Group \"workers\"",)"
+          R"("k8s.io/deprecated":"true","k8s.io/removed-release":"1.38"})",
+          R"({"authorization.k8s.io/decision":"forbid","authorization.k8s.io/reason":""})"));
 }
 
 }  // namespace
