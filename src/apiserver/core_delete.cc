@@ -17,8 +17,8 @@ constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 
 // Resources whose DELETE answers the object; the others answer a Status (the registries'
-// ReturnDeletedObject).
-bool AnswersDeletedObject(const Kind& kind) {
+// ReturnDeletedObject); of DeviceTaintRules before v1 they did.
+bool AnswersDeletedObject(const Kind& kind, std::string_view version) {
   static constexpr std::array<std::string_view, 18> kKinds = {
       "/namespaces",
       "/persistentvolumeclaims",
@@ -39,8 +39,20 @@ bool AnswersDeletedObject(const Kind& kind) {
       "storage.k8s.io/volumeattachments",
       "storage.k8s.io/volumeattributesclasses",
   };
-  return std::ranges::find(kKinds, fmt::format("{}/{}", kind.group(), kind.plural())) !=
-         kKinds.end();
+  const std::string name = fmt::format("{}/{}", kind.group(), kind.plural());
+  if (name == "resource.k8s.io/devicetaintrules") return version != "v1";
+  return std::ranges::find(kKinds, name) != kKinds.end();
+}
+
+// What is said to those who delete a Job and leave the fate of its pods to the default.
+void WarnOfOrphans(const Kind& kind, const json::Value& options,
+                   std::vector<std::string>& warnings) {
+  if (kind.group() != "batch" || kind.plural() != "jobs") return;
+  if (options.Has("propagationPolicy") || options.Has("orphanDependents")) return;
+  warnings.emplace_back(
+      "child pods are preserved by default when jobs are deleted; set "
+      "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+      "this warning");
 }
 
 bool IsNamespace(const Kind& kind) { return kind.group().empty() && kind.plural() == "namespaces"; }
@@ -183,25 +195,33 @@ Plan PlanForNamespace(const Kind& kind, json::Value object, const json::Value& o
   return {.action = Plan::Action::kUpdate, .object = std::move(object)};
 }
 
-Status CheckPreconditions(const Kind& kind, const json::Value& object, const json::Value& options) {
-  const json::Value& wanted = options["preconditions"];
-  const json::Value& metadata = object["metadata"];
-  const std::string_view name = metadata["name"].AsString();
-  const json::Value& uid = wanted["uid"];
-  if (uid.IsString() && uid.AsString() != metadata["uid"].AsString()) {
-    return std::unexpected(ConflictError(
-        kind.group(), kind.info().kind, name,
-        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
-                    "object might have been deleted and then recreated",
-                    uid.AsString(), metadata["uid"].AsString())));
+// Namespaces have words of their own for it.
+Error PreconditionError(const Kind& kind, std::string_view name, std::string_view what,
+                        std::string_view wanted, std::string_view present) {
+  if (IsNamespace(kind)) {
+    return ConflictError(kind.group(), kind.plural(), name,
+                         fmt::format("Precondition failed: {0} in precondition: {1}, {0} in object "
+                                     "meta: {2}",
+                                     what, wanted, present));
   }
-  const json::Value& version = wanted["resourceVersion"];
-  if (version.IsString() && version.AsString() != metadata["resourceVersion"].AsString()) {
-    return std::unexpected(ConflictError(
-        kind.group(), kind.info().kind, name,
-        fmt::format("the ResourceVersion in the precondition ({}) does not match the "
-                    "ResourceVersion in record ({}). The object might have been modified",
-                    version.AsString(), metadata["resourceVersion"].AsString())));
+  return ConflictError(
+      kind.group(), kind.info().kind, name,
+      fmt::format("the {0} in the precondition ({1}) does not match the {0} in record ({2}). The "
+                  "object might have been {3}",
+                  what, wanted, present,
+                  what == "UID" ? "deleted and then recreated" : "modified"));
+}
+
+Status CheckPreconditions(const Kind& kind, const json::Value& object, const json::Value& options) {
+  const json::Value& metadata = object["metadata"];
+  for (const auto& [field, what] :
+       {std::pair{"uid", "UID"}, std::pair{"resourceVersion", "ResourceVersion"}}) {
+    const json::Value& wanted = options["preconditions"][field];
+    const std::string_view present = metadata[field].AsString();
+    if (wanted.IsString() && wanted.AsString() != present) {
+      return std::unexpected(
+          PreconditionError(kind, metadata["name"].AsString(), what, wanted.AsString(), present));
+    }
   }
   return {};
 }
@@ -267,6 +287,7 @@ void Core::Attempt(const DeleteJobPtr& job) {
     return job->done(std::unexpected(NotFoundError(kind.group(), kind.plural(), job->name)));
   }
   job->admission = AdmissionOf(job->request, kind, Operation::kDelete);
+  WarnOfOrphans(kind, job->options, job->admission.warnings);
   // The objects of a collection have no name of their own here, as upstream has it.
   const bool collection = job->request.call.verb == client::Verb::kDeleteCollection;
   job->admission.name = collection ? std::string() : job->name;
@@ -320,7 +341,7 @@ void Core::Deleted(const DeleteJobPtr& job, json::Value last, Result<store::Reco
     return job->done(std::unexpected(std::move(result.error())));
   }
   Answer answer{.warnings = std::move(job->admission.warnings)};
-  if (gone && !AnswersDeletedObject(kind)) {
+  if (gone && !AnswersDeletedObject(kind, job->request.resource().version)) {
     answer.object = SuccessStatus(DeletedDetails(kind, last), 0);
     return job->done(std::move(answer));
   }
@@ -355,9 +376,11 @@ struct CollectionJob {
 void DeleteNext(Core& core, const std::shared_ptr<CollectionJob>& job) {
   if (job->next == job->list.records.size()) {
     if (job->error) return job->done(std::unexpected(std::move(*job->error)));
-    return job->done(Answer{.kind = job->kind,
-                            .version = job->request.resource().version,
-                            .list = std::move(job->list)});
+    Answer answer{.kind = job->kind,
+                  .version = job->request.resource().version,
+                  .list = std::move(job->list)};
+    WarnOfOrphans(*job->kind, job->options, answer.warnings);
+    return job->done(std::move(answer));
   }
   const store::RecordPtr record = job->list.records[job->next++];
   auto one = std::make_shared<DeleteJob>();
