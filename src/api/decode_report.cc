@@ -52,7 +52,7 @@ void DecodeReport::Report(std::string_view what, std::string_view field) {
   std::string path = Path();
   if (!path.empty()) path += '.';
   path += field;
-  std::string text = fmt::format("{} \"{}\"", what, path);
+  std::string text = fmt::format("{} {}", what, json::Write(json::Value(path)));
   if (std::ranges::find(strict_errors_, text) == strict_errors_.end()) {
     strict_errors_.push_back(std::move(text));
   }
