@@ -1,4 +1,6 @@
 // `drachma cel`: the devices that a selector is tried on come from files, a fleet or an API server.
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -11,6 +13,8 @@
 #include "cluster/fleet.h"
 #include "cluster/manifests.h"
 #include "json/json.h"
+#include "lint/shape_rules.h"
+#include "lint/tree.h"
 #include "node/node_object.h"
 #include "node/slice_publisher.h"
 
@@ -35,6 +39,21 @@ Status AddSlicesOfFleet(const std::string& name, std::vector<Value>& slices) {
   return {};
 }
 
+// YAML takes a pool called n for a boolean. An API server would refuse such a slice, and without
+// one the pool would be taken for none. ERRORS: kBadRequest.
+Status CheckScalars(const cluster::Manifest& manifest) {
+  std::vector<lint::Found> found;
+  lint::ShapesOfFields(manifest.object, {}, found);
+  for (const lint::Found& fault : found) {
+    if (fault.finding.rule != "wrong-scalar") continue;
+    const bool truth = lint::ValueAt(manifest.object, fault.finding.path).IsBool();
+    return BadInput(
+        fmt::format("{}: {}{}", manifest.Place(), fault.finding.message,
+                    truth ? " (so YAML reads y, n, yes, no, on and off without quotes)" : ""));
+  }
+  return {};
+}
+
 Result<std::vector<Value>> SlicesOf(const CelArguments& arguments) {
   if (arguments.files.empty() && arguments.fleet.empty()) {
     DRA_ASSIGN(const std::unique_ptr<Session> session, Session::Open(arguments.kubeconfig));
@@ -46,6 +65,7 @@ Result<std::vector<Value>> SlicesOf(const CelArguments& arguments) {
              cluster::LoadManifests(arguments.files));
   for (const cluster::Manifest& manifest : manifests) {
     if (!manifest.Is("resource.k8s.io", "ResourceSlice")) continue;
+    DRA_TRY(CheckScalars(manifest));
     DRA_ASSIGN(Value slice, api::Convert(manifest.object, "resource.k8s.io/v1"));
     slices.push_back(std::move(slice));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 
 #include "base/clock.h"
@@ -174,7 +175,54 @@ Value DifferenceToJson(const Plan& before, const Plan& after) {
   return list;
 }
 
-Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
+// A file that the plan goes on without, and why.
+struct LeftOut {
+  std::string file;
+  Error error;
+};
+
+// The objects of all files that can be read; the others are `left_out`. ERRORS: of LoadManifests:
+// kInvalid when no file is good.
+Result<std::vector<cluster::Manifest>> LoadGood(const std::vector<std::string>& arguments,
+                                                std::vector<LeftOut>& left_out) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments) {
+    std::ranges::move(cluster::FilesOf(argument), std::back_inserter(files));
+  }
+  if (files.size() < 2) return cluster::LoadManifests(arguments);
+  std::vector<cluster::Manifest> manifests;
+  for (const std::string& file : files) {
+    Result<std::vector<cluster::Manifest>> some = cluster::LoadManifests({file});
+    if (some) {
+      std::ranges::move(*some, std::back_inserter(manifests));
+    } else if (some.error().code == Code::kInvalid) {
+      left_out.push_back({file, std::move(some.error())});
+    } else {
+      return some;
+    }
+  }
+  if (manifests.empty() && !left_out.empty()) return std::unexpected(left_out.front().error);
+  return manifests;
+}
+
+// Takes the file that `refusal` is about out of the plan; false when nothing would be left.
+bool LeaveOut(const Error& refusal, cluster::PlanOptions& options, std::vector<LeftOut>& left_out) {
+  if (refusal.code != Code::kInvalid) return false;
+  std::vector<cluster::Manifest>& manifests = options.manifests;
+  const auto faulty = std::ranges::find_if(manifests, [&](const cluster::Manifest& manifest) {
+    return refusal.message.starts_with(manifest.Place() + ":");
+  });
+  if (faulty == manifests.end()) return false;
+  const std::string file = faulty->file;
+  const auto of_file = [&](const cluster::Manifest& manifest) { return manifest.file == file; };
+  if (std::ranges::all_of(manifests, of_file)) return false;
+  std::erase_if(manifests, of_file);
+  left_out.push_back({file, refusal});
+  return true;
+}
+
+Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments,
+                                       std::vector<LeftOut>& left_out) {
   cluster::PlanOptions options{.start = RealClock().Now()};
   if (arguments.plane.seed != 0) options.seed = arguments.plane.seed;
   options.horizon = std::chrono::duration_cast<Duration>(
@@ -183,7 +231,7 @@ Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
     DRA_ASSIGN(cluster::Fleet fleet, cluster::FindFleet(arguments.fleet));
     options.fleet = std::move(fleet);
   }
-  DRA_ASSIGN(options.manifests, cluster::LoadManifests(arguments.files));
+  DRA_ASSIGN(options.manifests, LoadGood(arguments.files, left_out));
   DRA_ASSIGN(options.what_if.apply, cluster::LoadManifests(arguments.what_if));
   options.what_if.remove = arguments.remove;
   for (const std::string& entry : arguments.priorities) {
@@ -203,7 +251,8 @@ Result<cluster::PlanOptions> OptionsOf(const PlanArguments& arguments) {
 }  // namespace
 
 int RunPlan(const PlanArguments& arguments) {
-  Result<cluster::PlanOptions> options = OptionsOf(arguments);
+  std::vector<LeftOut> left_out;
+  Result<cluster::PlanOptions> options = OptionsOf(arguments, left_out);
   std::vector<std::string> files = arguments.files;
   files.insert(files.end(), arguments.what_if.begin(), arguments.what_if.end());
   if (!options) return PrintManifestError(options.error(), files, kWrongUse);
@@ -211,11 +260,18 @@ int RunPlan(const PlanArguments& arguments) {
   if (!LogEnabled(LogLevel::kDebug)) SetLogLevel(LogLevel::kError);
   Progress progress;
   progress.Say("planning");
-  const Result<cluster::PlanOutcome> outcome = cluster::MakePlan(std::move(*options));
+  Result<cluster::PlanOutcome> outcome = cluster::MakePlan(*options);
+  while (!outcome && LeaveOut(outcome.error(), *options, left_out)) {
+    outcome = cluster::MakePlan(*options);
+  }
   progress.Clear();
   if (!outcome) {
     return PrintManifestError(outcome.error(), files,
                               outcome.error().code == Code::kInvalid ? kWrongUse : kNegative);
+  }
+  for (const LeftOut& file : left_out) {
+    PrintManifestError(file.error, {file.file}, kWrongUse);
+    outcome->plan.warnings.push_back("left out for its faults: " + file.file);
   }
   if (arguments.output == OutputFormat::kTable) {
     PrintPlan(outcome->plan);
@@ -228,6 +284,7 @@ int RunPlan(const PlanArguments& arguments) {
     }
     PrintValue(value, arguments.output);
   }
+  if (!left_out.empty()) return kWrongUse;
   return AllPlaced(outcome->what_if.value_or(outcome->plan)) ? kFine : kNegative;
 }
 

@@ -114,5 +114,42 @@ TEST(PlanCommand, OutdatedManifestsAreSentToCheck) {
   EXPECT_EQ(Count(PlanOf(kPods, {.remove = {"no/such"}}).error, "drachma check"), 0U);
 }
 
+TEST(PlanCommand, AKeyThatStandsTwiceIsWarnedOf) {
+  const Said twice = PlanOf(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i}]
+  priority: 0
+  priority: 0
+)");
+  EXPECT_EQ(twice.code, kFine);
+  EXPECT_NE(twice.out.find("yaml:8: key \"priority\" is already set in its map"), twice.out.npos)
+      << twice.out;
+}
+
+TEST(PlanCommand, OfAFolderTheFilesWithoutFaultsArePlanned) {
+  const fs::path folder = fs::path(testing::TempDir()) / "plan_command_test";
+  fs::create_directories(folder);
+  std::ofstream(folder / "a.yaml") << "apiVersion: v1\nkind: Pod\nmetadata: {name: no-spec}\n";
+  std::ofstream(folder / "b.yaml") << kPods;
+  std::ofstream(folder / "c.yaml") << "kind: [";
+  PlanArguments arguments;
+  arguments.files = {folder};
+  arguments.fleet = "dgx-h100";
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code = RunPlan(arguments);
+  const std::string out = testing::internal::GetCapturedStdout();
+  const std::string error = testing::internal::GetCapturedStderr();
+  fs::remove_all(folder);
+  EXPECT_EQ(code, kWrongUse);
+  EXPECT_EQ(Count(out, " Scheduled "), 1U) << out;
+  EXPECT_NE(out.find("left out for its faults: " + (folder / "a.yaml").string()), out.npos) << out;
+  EXPECT_NE(error.find("a.yaml:1: Pod/no-spec"), error.npos) << error;
+  EXPECT_NE(error.find("c.yaml"), error.npos) << error;
+}
+
 }  // namespace
 }  // namespace drachma::cli

@@ -128,19 +128,38 @@ bool Manifest::Is(std::string_view group, std::string_view kind_name) const {
 
 namespace {
 
+constexpr std::string_view kListEnding = "List";
+
 bool IsList(const Value& object) {
-  return object["kind"].AsString().ends_with("List") &&
-         (object.Has("items") || object["kind"].AsString() == "List");
+  const std::string_view kind = object["kind"].AsString();
+  if (kind.empty()) return object["items"].IsArray();
+  return kind.ends_with(kListEnding) && (object.Has("items") || kind == kListEnding);
 }
 
 // The item of a typed list ("PodList") may leave out what the list says.
 Value WithKindOf(const Value& list, Value item) {
   std::string_view kind = list["kind"].AsString();
-  kind.remove_suffix(std::string_view("List").size());
+  kind = kind.substr(0, kind.size() - std::min(kind.size(), kListEnding.size()));
   if (kind.empty() || !item.IsObject() || item.Has("kind") || item.Has("apiVersion")) return item;
   item.Set("apiVersion", list["apiVersion"]);
   item.Set("kind", kind);
   return item;
+}
+
+// Of the object at `path`: keys that stand twice. YAML takes the last one.
+std::vector<std::string> DuplicatesIn(const json::YamlDocument& document, std::string_view path,
+                                      const std::string& file) {
+  std::vector<std::string> warnings;
+  for (const json::DuplicateKey& duplicate : document.duplicates) {
+    const std::string_view at = duplicate.path;
+    if (!at.starts_with(path) || (!path.empty() && !at.substr(path.size()).starts_with('.'))) {
+      continue;
+    }
+    warnings.push_back(
+        fmt::format("{}:{}: key \"{}\" is already set in its map: the last one counts", file,
+                    duplicate.line, duplicate.key));
+  }
+  return warnings;
 }
 
 // Adds the object at `path` of a document, or what it lists.
@@ -149,6 +168,7 @@ Status AddObjects(const json::YamlDocument& document, const std::string& path, V
   if (depth == kListDepthMax || !IsList(object)) {
     const int line = path.empty() ? document.begin.line : document.PlaceOf(path).value.line;
     DRA_ASSIGN(Manifest manifest, ToManifest(std::move(object), file, line));
+    manifest.warnings = DuplicatesIn(document, path, file);
     manifests.push_back(std::move(manifest));
     return {};
   }

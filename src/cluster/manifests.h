@@ -26,6 +26,8 @@ struct Manifest {
   // Files say how things shall be; what this program brings along is only where users begin.
   enum class IfThere : std::uint8_t { kMerge, kKeep };
   IfThere if_there = IfThere::kMerge;
+  // What was read, but not as its author will have meant it: "file:line: key "a" …".
+  std::vector<std::string> warnings = {};
 
   // "file:line: Kind/name".
   [[nodiscard]] std::string Place() const;
@@ -37,7 +39,8 @@ struct Manifest {
 [[nodiscard]] std::vector<std::string> FilesOf(const std::string& path);
 
 // The objects of files (YAML or JSON; "-" is standard input; a folder stands for its .yaml, .yml
-// and .json files by name), in order. A List or a typed list (PodList) stands for its items.
+// and .json files by name), in order. A List, a typed list (PodList) or a list that does not say
+// its kind stands for its items.
 // ERRORS: kNotFound: a file that cannot be read, a folder without any; kInvalid: with file and
 // line, and where files hold no object at all.
 [[nodiscard]] Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files);
