@@ -21,6 +21,27 @@ shows mig.yaml mig-h100 4 0
 shows preemption.yaml dgx-h100 32 0
 shows preemption-urgent.yaml dgx-h100 1 0
 shows quota.yaml default 1 0
+shows own-class.yaml default 2 0
+shows first-available.yaml default 6 0
+shows match-attribute.yaml default 2 0
+shows taints.yaml default 1 1
+shows admin-access.yaml default 4 0
+shows consumable-capacity.yaml default 2 1
+shows mps.yaml default 3 0
+# Of the folder as a whole, the two files that want something else are left out and named.
+status=0
+"$DRACHMA" plan -f "$EXAMPLES" --fleet dgx-h100 >"$WORK/plan" 2>"$WORK/errors" || status=$?
+equals 2 echo "$status" || fail "a folder with broken files is no wrong use: $(cat "$WORK/errors")"
+equals "$(printf '%s/from-a-blog.yaml\n%s/gang.yaml' "$EXAMPLES" "$EXAMPLES")" sed -n 's/^warning: left out for its faults: //p' "$WORK/plan" ||
+  fail "not these files are left out: $(cat "$WORK/plan")"
+grep -q 'first .* Scheduled ' "$WORK/plan" || fail "the other files are not planned: $(cat "$WORK/plan")"
+
+# devices FILE REQUEST: what the pods of a plan got, in order of its devices.
+devices() { "$DRACHMA" plan -f "$EXAMPLES/$1" --fleet default -o json | jq -r '.pods[].claims[].devices[] | .pool + " " + .request' | sort | uniq -c | tr -s ' '; }
+equals "$(printf ' 4 a100-0 gpu/a100\n 2 l4-0 gpu/l4')" devices first-available.yaml || fail "not 4 A100 and 2 L4: $(devices first-available.yaml)"
+equals "$(printf ' 4 a100-0 gpus\n 8 h100-0 gpus\n 8 h100-1 gpus\n 2 l4-0 gpus')" devices admin-access.yaml || fail "not all GPUs are watched: $(devices admin-access.yaml)"
+shares() { "$DRACHMA" plan -f "$EXAMPLES/consumable-capacity.yaml" -o json | jq -c '[.pods[].claims[].devices[]? | .consumedCapacity.bandwidth]'; }
+equals '["40G","40G"]' shares || fail "not 40G each: $(shares)"
 "$DRACHMA" plan -f "$EXAMPLES/preemption.yaml" --what-if "$EXAMPLES/preemption-urgent.yaml" --fleet dgx-h100 -o json >"$WORK/preempted" || true
 equals 8 jq '[.whatIf.pods[] | select(.phase == "Evicted")] | length' "$WORK/preempted" || fail "not 8 pods are evicted"
 equals '"Scheduled"' jq '.whatIf.pods[] | select(.name == "urgent").phase' "$WORK/preempted" || fail "the urgent pod waits"
@@ -60,4 +81,14 @@ spec:
 YAML
 mps_refused() { kubectl describe pod mps | grep -q 'FailedPrepareDynamicResources.*needs feature gate MPSSupport'; }
 eventually 30 mps_refused
+stop_cluster
+start_cluster --ephemeral --listen 127.0.0.1:0 --kubeconfig "$WORK/kubeconfig" --fleet default
+kubectl apply -f "$EXAMPLES/mps.yaml" -f "$EXAMPLES/taints.yaml" -f "$EXAMPLES/admin-access.yaml" -f "$EXAMPLES/match-attribute.yaml" >/dev/null
+report_mps() { kubectl get resourceclaim mps-gpu -o "jsonpath={.status.devices[0].data.sharing.strategy}"; }
+eventually 30 equals MPS report_mps
+running() { kubectl get pods -A --no-headers | grep -c ' Running '; }
+eventually 30 equals 10 running
+equals Pending kubectl get pod usual -o 'jsonpath={.status.phase}' || fail "a claim got a tainted device"
+stop_cluster
+"$EXAMPLES/restart.sh" "$DRACHMA" >"$WORK/restarted" 2>&1 || fail "restart.sh: $(cat "$WORK/restarted")"
 echo "examples: fine"
