@@ -1,11 +1,12 @@
 # The two commands of a newcomer are `make run` and `make test`.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
-JOBS ?= $(shell nproc)
+export JOBS ?= $(shell nproc)
 DRACHMA = build/release/drachma
 
 .PHONY: run test build install bench nightly e2e-upstream format clean
-run: build
+run: install
+	@scripts/build.sh release drachma
 	@scripts/quickstart.sh $(DRACHMA)
 
 test: build
@@ -13,8 +14,7 @@ test: build
 	@tests/run_suites.py build/release
 
 build: install
-	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@cmake --build build/release -j $(JOBS) -- --quiet
+	@scripts/build.sh release
 
 install:
 	@mkdir -p build

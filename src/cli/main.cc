@@ -39,7 +39,7 @@ void AddOutput(CLI::App& command, OutputFormat& output) {
   command
       .add_option_function<std::string>(
           "-o,--output", [&output](const std::string& name) { output = kFormats.at(name); },
-          "Form of the output: table, json or yaml")
+          "Form of the output: table (the default), json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}).description(""))
       ->type_name("FORM");
 }
@@ -63,7 +63,7 @@ void AddGates(CLI::App& command, PlaneArguments& plane) {
       ->type_name("GATES");
   command
       .add_option("--emulated-version", plane.emulated_version,
-                  "Whose gates are the defaults: 1.34 to 1.37")
+                  "Whose gates are the defaults: 1.34 to 1.37 (default 1.37)")
       ->type_name("1.N");
   command.add_option("--seed", plane.seed, "Makes generated names and choices repeat")
       ->type_name("N");
@@ -73,18 +73,23 @@ void AddScheduling(CLI::App& command, PlaneArguments& plane) {
   AddGates(command, plane);
   command
       .add_option("--selector-errors", plane.selector_errors,
-                  "A selector that fails on a device: skip the device or fail the attempt")
+                  "A selector that fails on a device: skip the device or fail the attempt (default "
+                  "skip; of scheduler fail, upstream's)")
       ->check(CLI::IsMember({"skip", "fail"}))
       ->type_name("HOW");
   command
-      .add_option("--device-order", plane.device_order,
-                  "Which fitting device is taken: best-fit or first-fit (upstream's)")
+      .add_option(
+          "--device-order", plane.device_order,
+          "Which fitting device is taken: best-fit or first-fit (default best-fit; of scheduler "
+          "first-fit, upstream's)")
       ->check(CLI::IsMember({"best-fit", "first-fit"}))
       ->type_name("ORDER");
 }
 
 void AddFleet(CLI::App& command, std::string& fleet) {
-  command.add_option("--fleet", fleet, "Simulated nodes: a built-in fleet, a file, or none")
+  command
+      .add_option("--fleet", fleet,
+                  "Simulated nodes: a built-in fleet (drachma fleet list), a file, or none")
       ->type_name("NAME|FILE|none");
 }
 
@@ -128,16 +133,23 @@ void AddUp(CLI::App& app, Run& run) {
       app, "up", "Run a whole cluster in this process: API server, controllers, scheduler, nodes",
       "drachma up --fleet dgx-h100 --data-dir /tmp/cluster --listen 127.0.0.1:0");
   AddFleet(*command, arguments->fleet);
-  command->add_option("--data-dir", arguments->data_dir, "Where the cluster is kept")
+  command
+      ->add_option("--data-dir", arguments->data_dir,
+                   "Where the cluster is kept (default ~/.local/state/drachma)")
       ->type_name("DIR");
   command->add_flag("--ephemeral", arguments->ephemeral, "Keep everything in memory");
   command
-      ->add_option("--listen", arguments->listen, "Address of the API server; port 0: a free one")
+      ->add_option("--listen", arguments->listen,
+                   "Address of the API server (default 127.0.0.1:6443; port 0: a free one)")
       ->type_name("HOST:PORT");
-  command->add_option("--kubeconfig", arguments->kubeconfig, "Where to write the kubeconfig")
+  command
+      ->add_option("--kubeconfig", arguments->kubeconfig,
+                   "Where to write the kubeconfig (default kubeconfig in the data folder)")
       ->type_name("FILE");
   AddFiles(*command, arguments->files, false);
-  command->add_option("--roles", arguments->roles, "apiserver,controllers,scheduler,nodes")
+  command
+      ->add_option("--roles", arguments->roles,
+                   "Some of apiserver,controllers,scheduler,nodes (default all)")
       ->type_name("ROLES");
   command
       ->add_option("--enable-admission-plugins", arguments->enable_admission,
@@ -209,7 +221,10 @@ void AddPlan(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = AddCommand(
       app, "plan", "Tell where every pod would go and which devices it would get, without a server",
-      "drachma plan -f examples/quickstart.yaml --fleet dgx-h100 -o json");
+      "drachma plan -f examples/quickstart.yaml --fleet dgx-h100\n"
+      "  drachma plan -f examples/preemption.yaml --what-if examples/preemption-urgent.yaml "
+      "--fleet "
+      "dgx-h100");
   AddFiles(*command, arguments->files, true);
   AddFleet(*command, arguments->fleet);
   command->add_option("--what-if", arguments->what_if, "Apply these once the plan is at rest")
@@ -222,7 +237,7 @@ void AddPlan(CLI::App& app, Run& run) {
       ->type_name("POD=N");
   command
       ->add_option("--horizon", arguments->horizon_seconds,
-                   "Seconds of virtual time to look on after everything is at rest")
+                   "Seconds of virtual time to look on after everything is at rest (default 60)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   AddScheduling(*command, arguments->plane);
@@ -256,13 +271,18 @@ void AddCheck(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command =
       AddCommand(app, "check", "Find faults of manifests, with line and column, and correct them",
-                 "drachma check -f examples/from-a-blog.yaml --fix");
+                 "drachma check -f examples/from-a-blog.yaml          # shows the corrected form\n"
+                 "  drachma check -f - --fix < old.yaml | kubectl apply -f -");
   AddFiles(*command, arguments->files, true);
   command->add_flag("--fix", arguments->fix,
                     "Correct the files in place (- to standard output); comments and order stay");
-  command->add_option("--driver", arguments->driver, "The driver whose devices are meant")
+  command
+      ->add_option("--driver", arguments->driver,
+                   "The driver of names without domain (default gpu.nvidia.com)")
       ->type_name("DRIVER");
-  command->add_option("-o,--output", arguments->output, "Form of the output: table, json or yaml")
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Form of the output: table (the default), json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->type_name("FORM");
   command->callback([&run, arguments] {
@@ -278,12 +298,14 @@ void AddCel(CLI::App& app, Run& run) {
                  "  drachma cel \"device.driver == 'gpu.nvidia.com'\" --fleet dgx-h100");
   command->add_option("expression", arguments->expression, "The CEL expression")->required();
   command
-      ->add_option("-f,--filename", arguments->files,
-                   "Files with ResourceSlices (default: those of the API server)")
+      ->add_option(
+          "-f,--filename", arguments->files,
+          "Files with ResourceSlices; - for standard input (default: those of the API server)")
       ->type_name("FILE");
   command
-      ->add_option("--fleet", arguments->fleet,
-                   "Try it on the devices of a fleet: a built-in one (drachma fleet list) or a file")
+      ->add_option(
+          "--fleet", arguments->fleet,
+          "Try it on the devices of a fleet: a built-in one (drachma fleet list) or a file")
       ->type_name("NAME|FILE");
   AddKubeconfig(*command, arguments->kubeconfig);
   AddOutput(*command, arguments->output);
