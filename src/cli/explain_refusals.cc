@@ -52,16 +52,22 @@ std::optional<Exceeded> ExceededOf(std::string_view message) {
                   std::string(message.substr(amounts, used - amounts))};
 }
 
-// What was refused and why, with the quota as the blocker when it is one.
-void AddRefusal(std::string_view what, const std::string& ns, const std::string& message,
+// The quota that refused something becomes a blocker; what it would have to allow.
+std::string QuotaChange(const std::string& ns, const std::string& message,
+                        Explanation& explanation) {
+  const auto exceeded = ExceededOf(message);
+  if (!exceeded) return {};
+  explanation.blockers.push_back(fmt::format("ResourceQuota {}/{}", ns, exceeded->quota));
+  return fmt::format("if ResourceQuota {}/{} had room for {}", ns, exceeded->quota,
+                     exceeded->requested);
+}
+
+// What was refused is all that is waited for.
+void SetRefusal(std::string_view what, const std::string& ns, const std::string& message,
                 Explanation& explanation) {
   explanation.cause = fmt::format("{} cannot be created: {}", what, message);
-  explanation.change.clear();
-  const auto exceeded = ExceededOf(message);
-  if (!exceeded) return;
-  explanation.blockers.push_back(fmt::format("ResourceQuota {}/{}", ns, exceeded->quota));
-  explanation.change = fmt::format("if ResourceQuota {}/{} had room for {}", ns, exceeded->quota,
-                                   exceeded->requested);
+  explanation.blockers.clear();
+  explanation.change = QuotaChange(ns, message, explanation);
 }
 
 }  // namespace
@@ -115,7 +121,7 @@ void ExplainMissingClaims(Session& session, const Value& pod, Explanation& expla
                        {"metadata", Value::Object({{"generateName", prefix}, {"namespace", ns}})},
                        {"spec", (*found)["spec"]["spec"]}}));
     if (refusal.empty()) continue;
-    AddRefusal(fmt::format("held before any attempt: the claim of entry {}, from "
+    SetRefusal(fmt::format("held before any attempt: the claim of entry {}, from "
                            "ResourceClaimTemplate {}/{},",
                            entry["name"].AsString(), ns, name),
                ns, refusal, explanation);
@@ -146,8 +152,17 @@ void ExplainExtendedClaim(Session& session, state::ClusterState& state, const Va
   const std::string refusal = RefusalOf(session, resources::kResourceClaims, view->ns,
                                         scheduler::MakeExtendedClaim(*view, mapped, all).claim);
   if (refusal.empty()) return;
-  AddRefusal(fmt::format("the claim for {} of pod {}", fmt::join(names, ", "), view->key()),
-             view->ns, refusal, explanation);
+  const std::string what =
+      fmt::format("the claim for {} of pod {}", fmt::join(names, ", "), view->key());
+  if (explanation.steps.empty()) {  // a node takes the pod
+    SetRefusal(what, view->ns, refusal, explanation);
+    return;
+  }
+  explanation.cause += fmt::format(" Besides, {} cannot be created: {}", what, refusal);
+  const std::string change = QuotaChange(view->ns, refusal, explanation);
+  // What the cycle found helps only together with this.
+  if (change.empty()) explanation.change.clear();
+  if (!explanation.change.empty()) explanation.change += ", and " + change;
 }
 
 void ExplainMissingPods(Session& session, const Value& workload,
@@ -164,7 +179,7 @@ void ExplainMissingPods(Session& session, const Value& workload,
                                                        {"metadata", std::move(metadata)},
                                                        {"spec", pod["spec"]}}));
   if (!refusal.empty()) {
-    AddRefusal(fmt::format("pods of {}", title), ns, refusal, explanation);
+    SetRefusal(fmt::format("pods of {}", title), ns, refusal, explanation);
     return;
   }
   for (const std::string& uid : owners) {

@@ -166,10 +166,12 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     request->usable += account.usable;
     request->usable_most = std::max(request->usable_most, account.usable);
     const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(account.needed, 0));
-    request->matched |=
+    const bool matched =
         account.considered - Sum(account, IsForeign) >= std::max<std::size_t>(needed, 1);
+    request->matched |= matched;
     for (const allocator::Loss& loss : account.losses) {
       std::string what = Describe(loss);
+      if (loss.cause == Cause::kTaint && matched) request->taints[what] += loss.devices;
       if (loss.cause == Cause::kInUse) {
         what.clear();
       } else if (loss.cause == Cause::kCounter) {
@@ -309,8 +311,8 @@ std::vector<Step> DeviceAccount::Steps() const {
 std::vector<DeviceAccount::TaintLoss> DeviceAccount::Taints() const {
   std::vector<TaintLoss> taints;
   for (const Request& request : requests_) {
-    for (const auto& [loss, devices] : request.losses) {
-      if (loss.cause == Cause::kTaint) taints.push_back({Title(request), loss.what, devices});
+    for (const auto& [what, devices] : request.taints) {
+      taints.push_back({Title(request), what, devices});
     }
   }
   return taints;

@@ -37,7 +37,8 @@ class DeviceAccount {
   [[nodiscard]] std::string Sentence() const;
   // The same as steps: "request gpu: devices considered", 24, …
   [[nodiscard]] std::vector<Step> Steps() const;
-  // Taints that alone keep devices from a request: which, of how many devices.
+  // Taints that alone keep devices from a request, on nodes that have enough matching devices for
+  // it: which, of how many devices.
   struct TaintLoss {
     std::string request;  // its title
     std::string what;     // "tainted key=value:effect"
@@ -75,6 +76,7 @@ class DeviceAccount {
     std::size_t usable_most = 0;  // on one node
     bool matched = false;         // by enough devices of one node
     std::map<LossKey, std::size_t> losses;
+    std::map<std::string, std::size_t> taints;  // devices by "tainted key=value:effect"
     // Of a counter set: which counters lack, and a text each.
     std::map<std::string, std::map<std::string, std::string>> counters;
   };

@@ -101,13 +101,18 @@ TEST(DeviceAccount, TheCountersOfOneSetAreOneRow) {
 TEST(DeviceAccount, TaintsAreToldWithTheRequestsTheyKeepDevicesFrom) {
   DeviceAccount account;
   Misfit misfit;
-  misfit.requests = {{.claim = "ns/c", .request = "gpu", .needed = 1, .considered = 2}};
+  misfit.requests = {{.claim = "ns/c", .request = "gpu", .needed = 2, .considered = 2}};
   misfit.requests[0].losses = {{.cause = Cause::kTaint, .what = "broken:NoSchedule", .devices = 2}};
   account.Add(misfit);
   ASSERT_EQ(account.Taints().size(), 1U);
   EXPECT_EQ(account.Taints()[0].request, "request gpu");
   EXPECT_EQ(account.Taints()[0].what, "tainted broken:NoSchedule");
   EXPECT_EQ(account.Taints()[0].devices, 2U);
+
+  DeviceAccount of_more;
+  misfit.requests[0].needed = 3;
+  of_more.Add(misfit);
+  EXPECT_TRUE(of_more.Taints().empty());
 }
 
 }  // namespace
