@@ -48,19 +48,39 @@ void EventLoop::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventLoop::Post(Task task, Priority priority) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    if (priority == Priority::kBulk) {
-      bulk_.push_back(std::move(task));
-    } else {
-      tasks_.push_back(std::move(task));
-    }
-    if (std::exchange(awake_, true)) return;
+void EventLoop::Post(Task task) {
+  std::unique_lock lock(mutex_);
+  if (stopping_) return;
+  tasks_.push_back(std::move(task));
+  Wake(std::move(lock));
+}
+
+void EventLoop::PostBulk(Task task, Duration last) {
+  std::unique_lock lock(mutex_);
+  if (stopping_) return;
+  const bool many = bulk_.size() + paused_.size() >= kBulkManyMin;
+  if (many && RealClock().Monotonic() < last + kBulkPause) {
+    paused_.emplace_back(last + kBulkPause, std::move(task));
+    return;  // the thread is busy, or sleeps until others of these may run
   }
+  bulk_.push_back(std::move(task));
+  Wake(std::move(lock));
+}
+
+void EventLoop::Wake(std::unique_lock<std::mutex> lock) {
+  if (std::exchange(awake_, true)) return;
+  lock.unlock();
   const std::uint64_t one = 1;
   (void)!write(wake_, &one, sizeof(one));
+}
+
+int EventLoop::SleepMs() const {
+  if (!tasks_.empty() || !bulk_.empty() || stopping_) return 0;
+  const int most = on_tick_ ? kTickMs : -1;
+  if (paused_.empty()) return most;
+  const auto pause =
+      std::chrono::ceil<std::chrono::milliseconds>(paused_.front().first - RealClock().Monotonic());
+  return std::max(0, static_cast<int>(pause.count()));
 }
 
 EventLoop::Id EventLoop::Add(int file, std::uint32_t events, std::shared_ptr<Pollable> pollable) {
@@ -98,20 +118,22 @@ void EventLoop::Run(const std::string& name) {
   pollables_.clear();
   std::vector<Task> dropped;
   std::deque<Task> dropped_bulk;
+  std::deque<std::pair<Duration, Task>> dropped_paused;
   {
     const std::lock_guard lock(mutex_);
     dropped.swap(tasks_);
     dropped_bulk.swap(bulk_);
+    dropped_paused.swap(paused_);
   }
 }
 
 void EventLoop::Poll() {
   std::array<epoll_event, 128> events;
-  int timeout_ms = on_tick_ ? kTickMs : -1;
+  int timeout_ms = 0;
   {
     const std::lock_guard lock(mutex_);
-    awake_ = !tasks_.empty() || !bulk_.empty() || stopping_;
-    if (awake_) timeout_ms = 0;
+    timeout_ms = SleepMs();
+    awake_ = timeout_ms == 0;
   }
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout_ms);
   {
@@ -147,6 +169,11 @@ void EventLoop::RunBulk() {
   std::vector<Task> tasks;
   {
     const std::lock_guard lock(mutex_);
+    const Duration now = paused_.empty() ? Duration() : RealClock().Monotonic();
+    while (!paused_.empty() && now >= paused_.front().first) {
+      bulk_.push_back(std::move(paused_.front().second));
+      paused_.pop_front();
+    }
     const auto end =
         bulk_.begin() + static_cast<std::ptrdiff_t>(std::min(bulk_.size(), kBulkTasksPerTurn));
     tasks.assign(std::move_iterator(bulk_.begin()), std::move_iterator(end));

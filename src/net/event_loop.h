@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/executor.h"
@@ -21,12 +22,6 @@ class Pollable {
   virtual ~Pollable() = default;
   // `events` as epoll_wait(2) reports them.
   virtual void OnEvents(std::uint32_t events) = 0;
-};
-
-// Which of several waiting tasks run first.
-enum class Priority : std::uint8_t {
-  kNormal,
-  kBulk,  // much of it may be waiting: some at a time, so that the rest has its turn between
 };
 
 // A thread that waits for many file descriptors (epoll) and runs tasks.
@@ -43,10 +38,16 @@ class EventLoop {
 
   // Of bulk tasks, run in one turn.
   static constexpr std::size_t kBulkTasksPerTurn = 32;
+  // With so many of them waiting, one that has just run waits a little, so that what it does next
+  // is worth the while.
+  static constexpr std::size_t kBulkManyMin = 64;
+  static constexpr Duration kBulkPause = std::chrono::milliseconds(20);
 
-  // Runs `task` on the loop's thread, in order among those of its priority. After Stop() it is
-  // dropped. Any thread.
-  void Post(Task task, Priority priority = Priority::kNormal);
+  // Runs `task` on the loop's thread, in order. After Stop() it is dropped. Any thread.
+  void Post(Task task);
+  // The same for work of which much may be waiting: some of it at a time, so that the rest of the
+  // loop has its turn between. `last` is when this work was done last, by the monotonic clock.
+  void PostBulk(Task task, Duration last);
   // Ends the thread; tasks that did not run are dropped. Any thread but the loop's.
   void Stop();
 
@@ -62,12 +63,17 @@ class EventLoop {
   void RunTasks();
   void RunBulk();
   void Poll();
+  // Has the thread look at the tasks. REQUIRES: `lock` holds mutex_; it is released.
+  void Wake(std::unique_lock<std::mutex> lock);
+  // How long the thread may sleep, in ms, -1 for ever. REQUIRES: mutex_ is held.
+  [[nodiscard]] int SleepMs() const;
 
   int epoll_;
   int wake_;
   std::mutex mutex_;
   std::vector<Task> tasks_;
   std::deque<Task> bulk_;
+  std::deque<std::pair<Duration, Task>> paused_;  // bulk tasks, and when they may run
   bool awake_ = true;  // the thread will look at the tasks before it sleeps
   std::atomic<bool> stopping_ = false;
 

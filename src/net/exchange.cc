@@ -48,26 +48,39 @@ void Exchange::SetProgressCallback(std::function<void()> on_progress) {
   on_progress_ = std::make_shared<const std::function<void()>>(std::move(on_progress));
 }
 
-void Exchange::Notify(Priority priority) {
+Task Exchange::ProgressTask() {
+  return [self = shared_from_this()] {
+    Callback on_progress;
+    {
+      const std::lock_guard lock(self->mutex_);
+      on_progress = self->on_progress_;
+    }
+    if (on_progress != nullptr) (*on_progress)();
+  };
+}
+
+void Exchange::Notify() {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(notified_, true)) return;
   }
-  loop_->Post(
-      [self = shared_from_this()] {
-        Callback on_progress;
-        {
-          const std::lock_guard lock(self->mutex_);
-          on_progress = self->on_progress_;
-        }
-        if (on_progress != nullptr) (*on_progress)();
-      },
-      priority);
+  loop_->Post(ProgressTask());
+}
+
+void Exchange::NotifyOfChunk() {
+  Duration last{};
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(notified_, true)) return;
+    last = chunks_collected_at_;
+  }
+  loop_->PostBulk(ProgressTask(), last);
 }
 
 Exchange::Progress Exchange::Collect() {
   const std::lock_guard lock(mutex_);
   notified_ = false;
+  if (!progress_.chunks.empty()) chunks_collected_at_ = RealClock().Monotonic();
   return std::exchange(progress_, {});
 }
 
@@ -145,7 +158,7 @@ bool Exchange::Write(Chunk chunk) {
     }
   }
   if (overflow) closed_ = true;
-  Notify(Priority::kBulk);
+  NotifyOfChunk();
   return !overflow;
 }
 

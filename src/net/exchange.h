@@ -61,7 +61,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   using Callback = std::shared_ptr<const std::function<void()>>;
 
   // Has the connection collect. REQUIRES: mutex_ is not held.
-  void Notify(Priority priority = Priority::kNormal);
+  void Notify();
+  void NotifyOfChunk();
+  [[nodiscard]] Task ProgressTask();
 
   const std::shared_ptr<EventLoop> loop_;
   const std::size_t queue_bytes_max_;
@@ -73,6 +75,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool answered_ = false;
   bool ended_ = false;
   bool notified_ = false;
+  Duration chunks_collected_at_{};  // last, by the monotonic clock
   std::move_only_function<void()> on_close_;
   Callback on_drained_;
 
