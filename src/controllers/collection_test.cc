@@ -31,13 +31,6 @@ metadata:
 spec: {containers: [{name: c}]}
 )";
 
-void MarkForDeletion(TestCluster& cluster, std::string_view finalizer) {
-  cluster.api().Change(resources::kReplicaSets, "default", "owner", [&](Value& owner) {
-    owner.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
-    owner.Edit("metadata").Set("finalizers", Value::Array({finalizer}));
-  });
-}
-
 TEST(GarbageCollection, DependentsGoWithTheirLastOwner) {
   TestCluster cluster({"garbage-collector-controller"});
   cluster.api().Apply(kFamily);
@@ -63,7 +56,7 @@ TEST(GarbageCollection, InTheForegroundTheOwnerWaitsForItsDependents) {
     pod.Edit("metadata").Set("finalizers", Value::Array({"example.com/slow"}));
   });
   cluster.Run();
-  MarkForDeletion(cluster, kForegroundFinalizer);
+  cluster.MarkForDeletion(resources::kReplicaSets, "owner", kForegroundFinalizer);
   cluster.Run();
   EXPECT_TRUE(client::IsBeingDeleted(cluster.Get(resources::kPods, "child")));
   EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), ElementsAre("owner"));
@@ -137,7 +130,7 @@ TEST(GarbageCollection, OrphansLoseTheirOwnerAndStay) {
   TestCluster cluster({"garbage-collector-controller"});
   cluster.api().Apply(kFamily);
   cluster.Run();
-  MarkForDeletion(cluster, kOrphanFinalizer);
+  cluster.MarkForDeletion(resources::kReplicaSets, "owner", kOrphanFinalizer);
   cluster.Run();
   EXPECT_THAT(cluster.NamesOf(resources::kReplicaSets), IsEmpty());
   EXPECT_TRUE(cluster.Get(resources::kPods, "child")["metadata"]["ownerReferences"].empty());

@@ -54,13 +54,6 @@ metadata:
 spec: {containers: [{name: c}]}
 )";
 
-void MarkWidget(TestCluster& cluster, std::string_view finalizer) {
-  cluster.api().Change(kWidgets, "default", "w", [&](Value& widget) {
-    widget.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
-    widget.Edit("metadata").Set("finalizers", Value::Array({finalizer}));
-  });
-}
-
 class CustomOwners : public testing::Test {
  protected:
   // The kind comes while the collector is at work.
@@ -87,7 +80,7 @@ TEST_F(CustomOwners, WaitForTheirDependentsInTheForeground) {
   cluster_.api().Change(resources::kPods, "default", "child", [](Value& pod) {
     pod.Edit("metadata").Set("finalizers", Value::Array({"example.com/slow"}));
   });
-  MarkWidget(cluster_, kForegroundFinalizer);
+  cluster_.MarkForDeletion(kWidgets, "w", kForegroundFinalizer);
   cluster_.Run();
   EXPECT_TRUE(client::IsBeingDeleted(cluster_.Get(resources::kPods, "child")));
   EXPECT_THAT(cluster_.NamesOf(kWidgets), ElementsAre("w"));
@@ -97,7 +90,7 @@ TEST_F(CustomOwners, WaitForTheirDependentsInTheForeground) {
 }
 
 TEST_F(CustomOwners, LetTheirOrphansStay) {
-  MarkWidget(cluster_, kOrphanFinalizer);
+  cluster_.MarkForDeletion(kWidgets, "w", kOrphanFinalizer);
   cluster_.Run();
   EXPECT_THAT(cluster_.NamesOf(kWidgets), IsEmpty());
   EXPECT_TRUE(cluster_.Get(resources::kPods, "child")["metadata"]["ownerReferences"].empty());

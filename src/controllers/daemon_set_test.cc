@@ -82,14 +82,7 @@ TEST_F(DaemonSetTest, AnUpdateReplacesOneUnavailablePodAtATime) {
   cluster_.MakeAllReady();
   cluster_.Run();
   EXPECT_EQ(Status()["numberAvailable"].AsInt(), 2);
-  cluster_.api().Change(kDaemonSets, "default", "d", [](Value& set) {
-    set.Edit("spec")
-        .Edit("template")
-        .Edit("spec")
-        .Edit("containers")
-        .EditItem(0)
-        .Set("image", "a:2");
-  });
+  cluster_.SetImage(kDaemonSets, "d", "a:2");
   cluster_.Run();
   EXPECT_EQ(Status()["updatedNumberScheduled"].AsInt(), 1);
   EXPECT_EQ(Nodes().size(), 2U);

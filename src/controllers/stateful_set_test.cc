@@ -73,13 +73,8 @@ TEST_F(StatefulSetTest, AnUpdateStopsAtThePartition) {
   Step();
   Change([](Value& set) {
     set.Edit("spec").Edit("updateStrategy").Edit("rollingUpdate").Set("partition", 2);
-    set.Edit("spec")
-        .Edit("template")
-        .Edit("spec")
-        .Edit("containers")
-        .EditItem(0)
-        .Set("image", "a:2");
   });
+  cluster_.SetImage(kStatefulSets, "s", "a:2");
   Step();
   const auto image = [&](std::string_view pod) {
     return std::string(

@@ -68,6 +68,23 @@ class TestCluster {
                                {"lastTransitionTime", "2026-11-30T09:00:00Z"}})})}});
     });
   }
+  // Somebody deletes the object, which stays for the finalizer.
+  void MarkForDeletion(const client::Resource& resource, std::string_view name,
+                       std::string_view finalizer) {
+    api_.Change(resource, "default", name, [&](json::Value& object) {
+      object.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
+      object.Edit("metadata").Set("finalizers", json::Value::Array({finalizer}));
+    });
+  }
+  // Another image for the first container of a workload's template.
+  void SetImage(const client::Resource& resource, std::string_view name, std::string_view image) {
+    api_.Change(resource, "default", name, [&](json::Value& workload) {
+      json::Value& spec = workload.Edit("spec").Edit("template").Edit("spec");
+      spec.Edit("containers").EditItem(0).Set("image", image);
+      json::Value& metadata = workload.Edit("metadata");
+      metadata.Set("generation", metadata["generation"].AsInt() + 1);
+    });
+  }
   void MakeAllReady() {
     for (const std::string& pod : NamesOf(client::resources::kPods)) MakeReady(pod);
   }

@@ -49,14 +49,7 @@ class DeploymentTest : public testing::Test {
     });
   }
   void SetImage(std::string_view image) {
-    Change([&](Value& deployment) {
-      deployment.Edit("spec")
-          .Edit("template")
-          .Edit("spec")
-          .Edit("containers")
-          .EditItem(0)
-          .Set("image", image);
-    });
+    cluster_.SetImage(resources::kDeployments, "web", image);
   }
   // Every pod that is made becomes ready; pods that are deleted go.
   void RollOut() {
