@@ -38,16 +38,16 @@ std::vector<node::Pool> ComputeDomainDriver::Pools() const {
 }
 
 Value ComputeDomainDriver::ReportOf(const validation::GpuOpaqueConfig& config) const {
-  Value report = Value::Object({{"cliqueID", clique_}});
-  if (const auto* daemon = std::get_if<validation::ComputeDomainDaemonConfig>(&config)) {
-    report.Set("domainID", daemon->domain_id);
-    return report;
-  }
-  const auto& channel = std::get<validation::ComputeDomainChannelConfig>(config);
-  report.Set("domainID", channel.domain_id);
+  const auto* const daemon = std::get_if<validation::ComputeDomainDaemonConfig>(&config);
+  const auto* const channel = std::get_if<validation::ComputeDomainChannelConfig>(&config);
+  const std::string& domain = daemon != nullptr ? daemon->domain_id : channel->domain_id;
+  Value report = Value::Object();
+  if (!domain.empty()) report.Set("domainID", domain);
   if (clique_.empty()) return report;
+  report.Set("cliqueID", clique_);
+  if (channel == nullptr) return report;
   report.Set("firstChannel", kChannelPath);
-  report.Set("channels", channel.allocation_mode == "All" ? kChannels : 1);
+  report.Set("channels", channel->allocation_mode == "All" ? kChannels : 1);
   return report;
 }
 

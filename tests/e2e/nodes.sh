@@ -59,7 +59,7 @@ spec:
     spec: {containers: [{name: c, image: i}]}
 YAML
 eventually 20 equals CrashLoopBackOff pod_status hot-0 'containerStatuses[0].state.waiting.reason'
-kubectl get pod hot-0 | grep -q 'CrashLoopBackOff *1 ' || fail "$(kubectl get pod hot-0)"
+kubectl get pod hot-0 | grep -q 'CrashLoopBackOff *[1-9]' || fail "$(kubectl get pod hot-0)"
 
 # The channel of a compute domain, and what the driver says of it.
 kubectl apply -f - >/dev/null <<'YAML'
