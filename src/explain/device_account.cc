@@ -185,9 +185,10 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     }
   }
   for (Shortage shortage : misfit.shortages) {
+    // "claim request", as the allocator names them.
     for (std::string& request : shortage.requests) {
-      const auto title = titles_.find(request.substr(request.rfind(' ') + 1));
-      if (title != titles_.end()) request = title->second;
+      const std::size_t space = request.rfind(' ');
+      request = Title(request.substr(0, space), request.substr(space + 1));
     }
     AddOnce(shortages_, Describe(shortage));
   }
@@ -209,10 +210,10 @@ bool DeviceAccount::ManyClaims() const {
       requests_, [this](const Request& r) { return r.claim != requests_.front().claim; });
 }
 
-std::string DeviceAccount::Title(const Request& request) const {
-  if (const auto title = titles_.find(request.name); title != titles_.end()) return title->second;
-  if (!ManyClaims()) return fmt::format("request {}", request.name);
-  return fmt::format("claim {} request {}", request.claim, request.name);
+std::string DeviceAccount::Title(const std::string& claim, const std::string& name) const {
+  if (const auto title = titles_.find(name); title != titles_.end()) return title->second;
+  if (!ManyClaims()) return fmt::format("request {}", name);
+  return fmt::format("claim {} request {}", claim, name);
 }
 
 std::vector<DeviceAccount::Row> DeviceAccount::RowsOf(const Request& request) {
@@ -276,7 +277,7 @@ std::string DeviceAccount::Sentence() const {
     if (!request.all && request.usable >= needed && request.usable_most < needed) {
       parts.push_back(fmt::format("at most {} on one node", request.usable_most));
     }
-    std::string sentence = Title(request);
+    std::string sentence = Title(request.claim, request.name);
     if (request.all) {
       sentence += fmt::format(" needs all of {} devices", request.considered);
     } else if (request.considered < needed) {
@@ -298,7 +299,7 @@ std::string DeviceAccount::Sentence() const {
 std::vector<Step> DeviceAccount::Steps() const {
   std::vector<Step> steps;
   for (const Request& request : requests_) {
-    const std::string title = Title(request);
+    const std::string title = Title(request.claim, request.name);
     steps.push_back({title + ": devices considered", request.considered});
     for (const Row& row : RowsOf(request)) {
       steps.push_back({fmt::format("{}: {}", title, row.what), row.devices});
@@ -312,7 +313,7 @@ std::vector<DeviceAccount::TaintLoss> DeviceAccount::Taints() const {
   std::vector<TaintLoss> taints;
   for (const Request& request : requests_) {
     for (const auto& [what, devices] : request.taints) {
-      taints.push_back({Title(request), what, devices});
+      taints.push_back({Title(request.claim, request.name), what, devices});
     }
   }
   return taints;

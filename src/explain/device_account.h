@@ -89,7 +89,7 @@ class DeviceAccount {
   // The losses for people: counters as one row per set.
   [[nodiscard]] static std::vector<Row> RowsOf(const Request& request);
 
-  [[nodiscard]] std::string Title(const Request& request) const;
+  [[nodiscard]] std::string Title(const std::string& claim, const std::string& name) const;
   void AddChange(const allocator::Change& change);
 
   std::map<std::string, std::string> titles_;  // by the name of the request
