@@ -195,9 +195,57 @@ says 'ResourceClaimTemplate default/nowhere, which does not exist' "$DRACHMA" ex
 says 'persistentvolumeclaim "data" not found' "$DRACHMA" explain pod volumeless
 says 'if the pod asked for at most' "$DRACHMA" explain pod/too-big -o json
 says 'no pod of deployment default/training waits' "$DRACHMA" explain deployment/training
+says 'no pod of deployment default/training waits' "$DRACHMA" explain deploy training
 refuses 'not found' "$DRACHMA" explain pod/nobody
 refuses 'want pod/NAME' "$DRACHMA" explain node/h100-0
 kubectl delete pod templateless volumeless too-big --now >/dev/null
+
+# --- A quota is named where it keeps claims or pods from being made, whoever makes them.
+kubectl create -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Namespace
+metadata: {name: tight}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few, namespace: tight}
+spec: {hard: {count/resourceclaims.resource.k8s.io: "0", pods: "4"}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu, namespace: tight}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: templated, namespace: tight}
+spec:
+  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+  resourceClaims: [{name: g, resourceClaimTemplateName: gpu}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: extended, namespace: tight}
+spec:
+  containers: [{name: c, image: i, resources: {limits: {deviceclass.resource.kubernetes.io/gpu.nvidia.com: 1}}}]
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: many, namespace: tight}
+spec:
+  replicas: 3
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: many}}
+  template:
+    metadata: {labels: {app: many}}
+    spec: {containers: [{name: c, image: i}]}
+YAML
+readonly NEEDS='if ResourceQuota tight/few had room for count/resourceclaims.resource.k8s.io=1'
+says "$NEEDS" "$DRACHMA" explain pod/templated -n tight
+says "$NEEDS" "$DRACHMA" explain pod/extended -n tight
+eventually 30 equals 2 kubectl get statefulset/many -n tight -o 'jsonpath={.status.replicas}'
+says 'if ResourceQuota tight/few had room for pods=1' "$DRACHMA" explain sts/many -n tight
+kubectl delete namespace tight --wait=false >/dev/null
 
 # --- What a simulated node cannot do is refused in words.
 pod=$(kubectl get pods -l app=training -o name | head -1)
