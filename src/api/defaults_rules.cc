@@ -180,6 +180,16 @@ void Resources(Value& resources, Time) {
   RoundUp(resources, "requests");
 }
 
+void Quota(Value& part, Time) {
+  RoundUp(part, "hard");
+  RoundUp(part, "used");
+}
+
+void VolumeAmounts(Value& part, Time) {
+  RoundUp(part, "capacity");
+  RoundUp(part, "allocatedResources");
+}
+
 void Namespace(Value& ns, Time) {
   const Value name = ns["metadata"]["name"];
   if (IsEmptyText(name)) return;
@@ -377,6 +387,10 @@ constexpr DefaultRule kRules[] = {
     {"core/v1", "PodStatus", PodStatus},
     {"core/v1", "ResourceRequirements", Resources},
     {"core/v1", "VolumeResourceRequirements", Resources},
+    {"core/v1", "ResourceQuotaSpec", Quota},
+    {"core/v1", "ResourceQuotaStatus", Quota},
+    {"core/v1", "PersistentVolumeSpec", VolumeAmounts},
+    {"core/v1", "PersistentVolumeClaimStatus", VolumeAmounts},
     {"core/v1", "Namespace", Namespace},
     {"core/v1", "NodeStatus", NodeStatus},
     {"core/v1", "LimitRangeItem", LimitRangeItem},

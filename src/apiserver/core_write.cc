@@ -234,8 +234,8 @@ Status Core::CheckUpdate(WriteJob& job) {
   const std::string_view wanted = object["metadata"]["resourceVersion"].AsString();
   const std::string_view present = existing["metadata"]["resourceVersion"].AsString();
   if (wanted.find_first_not_of("0123456789") != std::string_view::npos) {
-    return Fail(Code::kUnknown,
-                fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", wanted));
+    return Fail(Code::kUnknown, fmt::format("strconv.ParseUint: parsing {}: invalid syntax",
+                                            validation::ShownText(wanted)));
   }
   if (wanted.empty() || wanted == "0") {
     if (!job.kind->AllowsUnconditionalUpdate(context)) {
@@ -275,8 +275,9 @@ void Core::Checked(const WriteJobPtr& job) {
     // What is no number is no version either, and not looked at (etcd3's store.Create).
     const std::string version(object["metadata"]["resourceVersion"].AsString());
     if (ParseResourceVersion(version).value_or(0) != 0) {
-      return Refuse(*job, {.code = Code::kUnknown,
-                           .message = "resourceVersion should not be set on objects to be created"});
+      return Refuse(*job,
+                    {.code = Code::kUnknown,
+                     .message = "resourceVersion should not be set on objects to be created"});
     }
   }
   const std::string key = job->kind->KeyOf(job->ns, job->name);

@@ -106,9 +106,9 @@ Result<store::Revision> ParseResourceVersion(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
   if (error != std::errc() || end != text.data() + text.size() || revision < 0) {
     return Fail(Code::kUnknown,
-                fmt::format("resourceVersion: Invalid value: {}: strconv.ParseUint: parsing "
-                            "\"{}\": invalid syntax",
-                            validation::ShownText(text), text));
+                fmt::format("resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing {0}: "
+                            "invalid syntax",
+                            validation::ShownText(text)));
   }
   return revision;
 }

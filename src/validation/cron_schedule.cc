@@ -107,8 +107,11 @@ std::string CronScheduleFault(std::string_view schedule) {
     return fmt::format("unrecognized descriptor: {}", schedule);
   }
   std::vector<std::string_view> fields;
-  for (const std::string_view field : Split(schedule, ' ')) {
-    if (!field.empty()) fields.push_back(field);
+  constexpr std::string_view kSpaces = " \t\n\v\f\r";
+  for (std::size_t at = schedule.find_first_not_of(kSpaces); at != std::string_view::npos;) {
+    const std::size_t end = std::min(schedule.find_first_of(kSpaces, at), schedule.size());
+    fields.push_back(schedule.substr(at, end - at));
+    at = schedule.find_first_not_of(kSpaces, end);
   }
   if (fields.size() != kCronFields.size()) {
     return fmt::format("expected exactly 5 fields, found {}: [{}]", fields.size(),

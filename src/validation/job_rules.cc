@@ -98,6 +98,8 @@ ErrorList ValidateHasLabel(const Value& meta, std::string_view key, std::string_
                   fmt::format("must be '{}'", expected))};
 }
 
+}  // namespace
+
 ErrorList ValidateGeneratedSelector(const Value& job) {
   const Value& spec = job["spec"];
   if (spec["manualSelector"].AsBool() || spec["selector"].IsNull()) return {};
@@ -118,8 +120,6 @@ ErrorList ValidateGeneratedSelector(const Value& job) {
   }
   return errors;
 }
-
-}  // namespace
 
 ErrorList ValidateJobSpec(const Value& spec, const std::string& path) {
   static constexpr std::array<std::string_view, 7> kNumbers = {"parallelism",
@@ -158,8 +158,7 @@ ErrorList ValidateJobSpec(const Value& spec, const std::string& path) {
 
 ErrorList ValidateJob(const Value& job) {
   const Value& spec = job["spec"];
-  ErrorList errors = ValidateGeneratedSelector(job);
-  Append(errors, ValidateJobSpec(spec, "spec"));
+  ErrorList errors = ValidateJobSpec(spec, "spec");
   if (spec["selector"].IsNull()) {
     errors.push_back(Required("spec.selector"));
   } else {

@@ -136,6 +136,7 @@ void PrepareDaemonSetStatus(const Context& context, Value& object, const Value& 
 ErrorList CreateJob(const Context&, const Value& job) {
   ErrorList errors =
       ValidateCoreObjectMeta(job["metadata"], Scope::kNamespaced, NameIsDnsSubdomain, "metadata");
+  Append(errors, ValidateGeneratedSelector(job));
   Append(errors, ValidateJob(job));
   return errors;
 }

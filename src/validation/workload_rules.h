@@ -13,7 +13,8 @@ namespace drachma::validation {
 [[nodiscard]] ErrorList ValidateReplicaSetSpec(const json::Value& spec);
 [[nodiscard]] ErrorList ValidateStatefulSetSpec(const json::Value& spec);
 [[nodiscard]] ErrorList ValidateDaemonSetSpec(const json::Value& spec);
-// The whole job, whose labels must be those that its selector was made from.
+// Of a new job: its template's labels must be those that its selector was made from.
+[[nodiscard]] ErrorList ValidateGeneratedSelector(const json::Value& job);
 [[nodiscard]] ErrorList ValidateJob(const json::Value& job);
 [[nodiscard]] ErrorList ValidateJobSpec(const json::Value& spec, const std::string& path);
 [[nodiscard]] ErrorList ValidateCronJobSpec(const json::Value& spec);
