@@ -228,8 +228,7 @@ void Connection::Refuse(int status, const std::string& message) {
   is_head_ = false;
   is_http11_ = true;
   keep_alive_ = false;
-  const HttpResponse response = make ? make(status, message) : PlainError(status, message);
-  SendHead(response, /*is_stream=*/false);
+  SendHead(make ? make(status, message) : PlainError(status, message), /*is_stream=*/false);
   BeginClosing();
 }
 
@@ -249,7 +248,7 @@ void Connection::OnProgress(const std::shared_ptr<Exchange>& exchange) {
       progress.abandoned = false;
     }
     streaming_ = progress.is_stream;
-    SendHead(*progress.head, progress.is_stream);
+    SendHead(*std::move(progress.head), progress.is_stream);
     if (progress.is_stream && server_->draining) Drain();
   }
   const bool chunked = streaming_ && is_http11_;
@@ -275,7 +274,7 @@ void Connection::OnProgress(const std::shared_ptr<Exchange>& exchange) {
   if (state_ != State::kClosed) UpdateInterest();
 }
 
-void Connection::SendHead(const HttpResponse& response, bool is_stream) {
+void Connection::SendHead(HttpResponse response, bool is_stream) {
   if (server_->draining) keep_alive_ = false;
   if (is_stream && !is_http11_) keep_alive_ = false;  // the end of the connection is the end
   std::string head =
@@ -296,7 +295,7 @@ void Connection::SendHead(const HttpResponse& response, bool is_stream) {
   head += "\r\n";
   Queue(Share(std::move(head)));
   if (!has_body || is_head_) return;
-  for (const Slice& part : response.body) Queue(part);
+  for (Slice& part : response.body) Queue(std::move(part));
 }
 
 void Connection::Queue(Slice bytes, std::size_t stream_bytes) {

@@ -68,7 +68,8 @@ class Connection final : public Pollable, public std::enable_shared_from_this<Co
   void Refuse(int status, const std::string& message);
   // Fetches what the handler did, for the exchange it was done for.
   void OnProgress(const std::shared_ptr<Exchange>& exchange);
-  void SendHead(const HttpResponse& response, bool is_stream);
+  // Queues a response, or the head of a stream.
+  void SendHead(HttpResponse response, bool is_stream);
   void Queue(Slice bytes, std::size_t stream_bytes = 0);
   void WriteMore();
   // Sends from `scratch`; false when it has to wait or the connection is closed.
