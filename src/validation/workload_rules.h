@@ -15,6 +15,7 @@ namespace drachma::validation {
 [[nodiscard]] ErrorList ValidateDaemonSetSpec(const json::Value& spec);
 // Of a new job: its template's labels must be those that its selector was made from.
 [[nodiscard]] ErrorList ValidateGeneratedSelector(const json::Value& job);
+// Of every job.
 [[nodiscard]] ErrorList ValidateJob(const json::Value& job);
 [[nodiscard]] ErrorList ValidateJobSpec(const json::Value& spec, const std::string& path);
 [[nodiscard]] ErrorList ValidateCronJobSpec(const json::Value& spec);
