@@ -111,20 +111,20 @@ void AddDuration(CLI::App& command, const std::string& name, Duration& duration,
 void AddLimits(CLI::App& command, apiserver::Limits& limits) {
   command
       .add_option("--max-requests-inflight", limits.requests_in_flight_max,
-                  "Reading requests under way at a time; more get 429; 0: no limit")
+                  "Reading requests under way at a time; more get 429; 0: no limit (default 400)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   command
       .add_option("--max-mutating-requests-inflight", limits.mutating_in_flight_max,
-                  "Writing requests under way at a time; more get 429; 0: no limit")
+                  "Writing requests under way at a time; more get 429; 0: no limit (default 200)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   AddDuration(command, "--request-timeout", limits.request_timeout,
-              "Time for each request but watches (1m)");
+              "Time for each request but watches (default 1m)");
   AddDuration(command, "--min-request-timeout", limits.watch_duration_min,
-              "Watches end after this or up to twice as long (30m)");
+              "Watches end after this or up to twice as long (default 30m)");
   AddDuration(command, "--shutdown-delay-duration", limits.shutdown_delay,
-              "How long /readyz fails before the server ends (0s)");
+              "How long /readyz fails before the server ends (default 0s)");
 }
 
 void AddUp(CLI::App& app, Run& run) {
@@ -186,7 +186,8 @@ void AddRoles(CLI::App& app, Run& run) {
                                  "drachma scheduler --kubeconfig admin.conf --leader-elect");
   AddKubeconfig(*command, scheduler->kubeconfig);
   command
-      ->add_option("--scheduler-name", scheduler->scheduler_name, "spec.schedulerName of its pods")
+      ->add_option("--scheduler-name", scheduler->scheduler_name,
+                   "spec.schedulerName of its pods (default default-scheduler)")
       ->type_name("NAME");
   command->add_flag("--leader-elect", scheduler->leader_elect, "Work only while holding the lease");
   AddScheduling(*command, scheduler->plane);

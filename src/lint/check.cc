@@ -209,7 +209,9 @@ Mended Mend(std::string_view name, std::string text, const RuleContext& context,
     if (!changed || *changed == mended.text || !json::ReadYaml(*changed)) {
       tries[KeyOf(*fixable)] = kTriesMax;
     } else {
-      ++tries[KeyOf(*fixable)];
+      // Behind an item that went, the next one has its path.
+      const bool removed = fixable->changes.front().type == Change::Type::kRemoveItem;
+      if (!removed) ++tries[KeyOf(*fixable)];
       mended.text = *std::move(changed);
       mended.made.push_back(std::move(*fixable));
     }

@@ -77,6 +77,14 @@ Value WithReplaced(const Value& object, std::string_view old_key, const Change& 
   });
 }
 
+Value WithoutItem(const Value& list, std::size_t index) {
+  Value result = Value::Array();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i != index) result.Append(list.Items()[i]);
+  }
+  return result;
+}
+
 // Edits the lines of one document.
 class TextEditor {
  public:
@@ -161,6 +169,17 @@ class TextEditor {
     return NoSuchPath(path);
   }
 
+  Result<std::string> RemoveItem(std::string_view path) {
+    const Place* place = Find(path);
+    if (place == nullptr) return NoSuchPath(path);
+    const std::string list = Parent(path);
+    if (Children(list).size() == 1) return SetValue(list, Value::Array());
+    const std::size_t dash = text_.rfind('-', Offset(place->value) - 1);
+    const std::size_t line_end = text_.find('\n', SubtreeEnd(*place));
+    return Replace(LineStart(dash),
+                   line_end == std::string_view::npos ? text_.size() : line_end + 1, "");
+  }
+
   // With the comments before it, as far as the separators around it.
   Result<std::string> RemoveDocument() const {
     const auto separates = [&](std::size_t line) {
@@ -227,6 +246,7 @@ class TextEditor {
         }
         return Replace(Offset((*std::prev(here))->value_end), end, "");
       }
+      case Change::Type::kRemoveItem:
       case Change::Type::kRemoveDocument:
         break;
     }
@@ -419,6 +439,14 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
   std::vector<Step> steps = ParsePath(change.path);
   const bool to_parent =
       change.type == Change::Type::kReplaceMember || change.type == Change::Type::kRemoveMember;
+  std::size_t index = 0;
+  if (change.type == Change::Type::kRemoveItem) {
+    if (steps.empty() || !std::holds_alternative<std::size_t>(steps.back())) {
+      return NoSuchPath(change.path);
+    }
+    index = std::get<std::size_t>(steps.back());
+    steps.pop_back();
+  }
   std::string key;
   Value* at = to_parent ? nullptr : FindForChange(root, steps);
   // The key may have dots: its parent is the nearest that has it.
@@ -446,6 +474,9 @@ Result<Value> ApplyToTree(Value root, const Change& change) {
       break;
     case Change::Type::kRemoveMember:
       at->Erase(key);
+      break;
+    case Change::Type::kRemoveItem:
+      *at = WithoutItem(*at, index);
       break;
     case Change::Type::kRemoveDocument:
       return BadInput("a document is no part of itself");
@@ -485,6 +516,8 @@ Result<std::string> Apply(std::string_view text, const YamlDocument& document,
       return editor.AppendItem(change.path, change.value);
     case Change::Type::kRemoveMember:
       return editor.RemoveMember(change.path);
+    case Change::Type::kRemoveItem:
+      return editor.RemoveItem(change.path);
     case Change::Type::kRemoveDocument:
       break;  // above
   }

@@ -22,6 +22,7 @@ struct Change {
     kInsertMember,  // the mapping at `path` gets `key: value`, before its member `before` (or last)
     kAppendItem,    // the list at `path` gets `value` as its last item
     kRemoveMember,  // the member at `path` goes
+    kRemoveItem,    // the item at `path` goes
     kRemoveDocument,  // the whole document, with the comments before it
   };
   Type type = Type::kSetValue;

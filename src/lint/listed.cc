@@ -68,11 +68,12 @@ void MoveTo(std::string_view path, Finding& finding) {
     return inner.empty() ? std::string(path) : Child(path, inner);
   };
   finding.path = moved(finding.path);
-  const bool removes = std::ranges::any_of(finding.changes, [](const Change& change) {
-    return change.type == Change::Type::kRemoveDocument;
-  });
-  if (removes) finding.changes.clear();
-  for (Change& change : finding.changes) change.path = moved(change.path);
+  for (Change& change : finding.changes) {
+    change.path = moved(change.path);
+    if (change.type != Change::Type::kRemoveDocument) continue;
+    change.type = Change::Type::kRemoveItem;
+    finding.fix = "remove this item";
+  }
 }
 
 }  // namespace drachma::lint

@@ -23,8 +23,8 @@ struct ListedObject {
 // Items of typed lists need not say their apiVersion and kind.
 [[nodiscard]] std::vector<ListedObject> ObjectsOf(const json::YamlDocument& document);
 
-// Makes a finding about an object one about the item at `path`. An item cannot be removed as a
-// document can: that is left to the user.
+// Makes a finding about an object one about the item at `path`: what would remove the document
+// removes the item.
 void MoveTo(std::string_view path, Finding& finding);
 
 }  // namespace drachma::lint
