@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "num/quantity.h"
-
 namespace drachma::explain {
 namespace {
 
@@ -18,38 +16,6 @@ constexpr std::size_t kNamedMax = 3;
 
 void AddOnce(std::vector<std::string>& texts, std::string text) {
   if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
-}
-
-std::string Devices(std::int64_t count) {
-  return fmt::format("{} device{}", count, count == 1 ? "" : "s");
-}
-
-// What asks least of people first. A node with other devices than those wanted has little to say:
-// its advice, about selectors or more devices, counts only when no node has a better one.
-int RankOf(const Change& change) {
-  static constexpr Change::Kind kOrder[] = {
-      Change::Kind::kReleaseClaims,  Change::Kind::kTolerateTaint, Change::Kind::kSmallerRequest,
-      Change::Kind::kDropConstraint, Change::Kind::kFewerDevices,  Change::Kind::kRelaxSelector,
-      Change::Kind::kMoreDevices};
-  return static_cast<int>(std::ranges::find(kOrder, change.kind) - std::begin(kOrder));
-}
-
-// Which of two changes of one kind asks less.
-bool AsksLess(const Change& a, const Change& b) {
-  if (a.kind == Change::Kind::kReleaseClaims) return a.claims.size() < b.claims.size();
-  if (a.kind == Change::Kind::kFewerDevices || a.kind == Change::Kind::kMoreDevices) {
-    return a.amount < b.amount;
-  }
-  if (a.kind != Change::Kind::kSmallerRequest || a.what != b.what) return false;
-  const auto one = Quantity::Parse(a.value);
-  const auto other = Quantity::Parse(b.value);
-  return one && other && *other < *one;
-}
-
-bool IsBetter(const Change& a, const Change& b) {
-  const int rank = RankOf(a);
-  const int other = RankOf(b);
-  return rank != other ? rank < other : AsksLess(a, b);
 }
 
 // Devices that never were what the request wants.
@@ -128,28 +94,6 @@ std::string Describe(const Shortage& shortage) {
   return {};
 }
 
-std::string Describe(const Change& change) {
-  switch (change.kind) {
-    case Change::Kind::kReleaseClaims:
-      return fmt::format("if {} ended", fmt::join(change.claims, ", "));
-    case Change::Kind::kTolerateTaint:
-      return fmt::format("if {} tolerated the taint {}", change.request, change.what);
-    case Change::Kind::kMoreDevices:
-      return fmt::format("with {} more for {}", Devices(change.amount), change.request);
-    case Change::Kind::kFewerDevices:
-      return fmt::format("if {} asked for {} less", change.request, Devices(change.amount));
-    case Change::Kind::kDropConstraint:
-      return fmt::format("without the constraint on {}", change.what);
-    case Change::Kind::kSmallerRequest:
-      return fmt::format("if {} asked for at most {} of {}", change.request, change.value,
-                         change.what);
-    case Change::Kind::kRelaxSelector:
-      if (!change.what.empty()) return fmt::format("if no selector of {} failed", change.request);
-      return fmt::format("if selector {} of {} matched", change.amount, change.request);
-  }
-  return {};
-}
-
 void DeviceAccount::Add(const allocator::Misfit& misfit) {
   for (const allocator::RequestAccount& account : misfit.requests) {
     auto request = std::ranges::find_if(requests_, [&](const Request& r) {
@@ -193,16 +137,13 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     AddOnce(shortages_, Describe(shortage));
   }
   for (const std::string& pool : misfit.pools) AddOnce(pools_, pool);
-  if (misfit.change) AddChange(*misfit.change);
-}
-
-void DeviceAccount::AddChange(const Change& change) {
-  if (std::ranges::any_of(changes_, [text = Describe(change)](const Change& known) {
-        return Describe(known) == text;
-      }))
+  if (!misfit.change || misfit.change->kind != Change::Kind::kSmallerRequest) return;
+  SmallerAmount smaller{misfit.change->request.substr(misfit.change->request.rfind(' ') + 1),
+                        misfit.change->what, misfit.change->value};
+  if (smaller_.size() >= kSmallerMax || std::ranges::find(smaller_, smaller) != smaller_.end()) {
     return;
-  changes_.insert(std::ranges::upper_bound(changes_, change, IsBetter), change);
-  if (changes_.size() > kChangesMax) changes_.pop_back();
+  }
+  smaller_.push_back(std::move(smaller));
 }
 
 bool DeviceAccount::ManyClaims() const {

@@ -53,11 +53,16 @@ class DeviceAccount {
     int selector = 0;       // its index there
   };
   [[nodiscard]] std::vector<Refusal> Refusals() const;
-  // The changes that counting showed on the nodes, each once, what asks least of people first; so
-  // many of them are kept. Each was counted for one request on one node: whether it would do is to
-  // be tried.
-  static constexpr std::size_t kChangesMax = 32;
-  [[nodiscard]] const std::vector<allocator::Change>& changes() const { return changes_; }
+  // Amounts of capacities that some node has for a request, where it asks for more; each once, so
+  // many of them. Whether one would do is to be tried.
+  struct SmallerAmount {
+    std::string request;  // "request" or "request/alternative"
+    std::string capacity;
+    std::string amount;
+    friend bool operator==(const SmallerAmount&, const SmallerAmount&) = default;
+  };
+  static constexpr std::size_t kSmallerMax = 16;
+  [[nodiscard]] const std::vector<SmallerAmount>& smaller() const { return smaller_; }
 
  private:
   struct LossKey {
@@ -90,18 +95,16 @@ class DeviceAccount {
   [[nodiscard]] static std::vector<Row> RowsOf(const Request& request);
 
   [[nodiscard]] std::string Title(const std::string& claim, const std::string& name) const;
-  void AddChange(const allocator::Change& change);
 
   std::map<std::string, std::string> titles_;  // by the name of the request
   std::vector<Request> requests_;
   std::vector<std::string> shortages_;  // texts, each once
   std::vector<std::string> pools_;
-  std::vector<allocator::Change> changes_;
+  std::vector<SmallerAmount> smaller_;
 };
 
 // "in use", "tainted gpu=broken:NoSchedule": what a loss is, for people.
 [[nodiscard]] std::string Describe(const allocator::Loss& loss);
 [[nodiscard]] std::string Describe(const allocator::Shortage& shortage);
-[[nodiscard]] std::string Describe(const allocator::Change& change);
 
 }  // namespace drachma::explain

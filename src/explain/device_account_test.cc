@@ -10,22 +10,22 @@ using allocator::Change;
 using allocator::Misfit;
 using allocator::Shortage;
 
-Misfit OfChange(Change::Kind kind) {
-  Misfit misfit;
-  misfit.change = Change{.kind = kind, .request = "d gpu", .what = "example.com/model"};
-  return misfit;
-}
-
-TEST(DeviceAccount, WhatAsksLeastOfPeopleComesFirstAndOnce) {
+TEST(DeviceAccount, SmallerAmountsAreKeptOnceAndOtherChangesNot) {
   DeviceAccount account;
-  account.Add(OfChange(Change::Kind::kMoreDevices));
-  account.Add(OfChange(Change::Kind::kRelaxSelector));
-  account.Add(OfChange(Change::Kind::kDropConstraint));
-  account.Add(OfChange(Change::Kind::kRelaxSelector));
-  std::vector<Change::Kind> kinds;
-  for (const Change& change : account.changes()) kinds.push_back(change.kind);
-  EXPECT_EQ(kinds, (std::vector{Change::Kind::kDropConstraint, Change::Kind::kRelaxSelector,
-                                Change::Kind::kMoreDevices}));
+  const auto add = [&account](Change change) {
+    Misfit misfit;
+    misfit.change = std::move(change);
+    account.Add(misfit);
+  };
+  const Change smaller{.kind = Change::Kind::kSmallerRequest,
+                       .request = "d gpu/small",
+                       .what = "memory",
+                       .value = "10Gi"};
+  add(smaller);
+  add({.kind = Change::Kind::kMoreDevices, .request = "d gpu"});
+  add(smaller);
+  EXPECT_EQ(account.smaller(),
+            (std::vector<DeviceAccount::SmallerAmount>{{"gpu/small", "memory", "10Gi"}}));
 }
 
 TEST(DeviceAccount, FewerDevicesThanAreWantedAreNotSaidToBePartOfThem) {
@@ -71,13 +71,6 @@ TEST(DeviceAccount, AShortageNamesWhatThereIsRoomFor) {
                               .needed = 3,
                               .available = 2}),
             "d a, d b together need 3 shares, the devices' capacity is enough for 2");
-}
-
-TEST(DeviceAccount, ASelectorThatFailsIsToldFromOneThatDoesNotMatch) {
-  Change change{.kind = Change::Kind::kRelaxSelector, .request = "d gpu", .what = "fault"};
-  EXPECT_EQ(Describe(change), "if no selector of d gpu failed");
-  change.what.clear();
-  EXPECT_EQ(Describe(change), "if selector 0 of d gpu matched");
 }
 
 TEST(DeviceAccount, TheCountersOfOneSetAreOneRow) {

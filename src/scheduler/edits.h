@@ -1,9 +1,7 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "allocator/outcome.h"
 #include "explain/explanation.h"
 #include "scheduler/diagnosis.h"
 #include "scheduler/scheduler.h"

@@ -132,20 +132,16 @@ void AddFinePrint(const Place& place, const Diagnosis& diagnosis, std::vector<Ed
                        if (i < list.size()) list.EraseItem(i);
                      })});
   }
-  for (const allocator::Change& change : diagnosis.devices.changes()) {
-    if (change.kind != allocator::Change::Kind::kSmallerRequest ||
-        !change.request.ends_with(" " + place.name)) {
-      continue;
-    }
-    edits.push_back(
-        {.cost = Cost::kSmallerRequest,
-         .change = fmt::format("if {} asked for at most {} of {}", place.title, change.value,
-                               change.what),
-         .pod = {},
-         .view = {},
-         .cluster = OnRequest(place, [what = change.what, value = change.value](Value& one) {
-           one.Edit("capacity").Edit("requests").Set(what, value);
-         })});
+  for (const explain::DeviceAccount::SmallerAmount& smaller : diagnosis.devices.smaller()) {
+    if (smaller.request != place.name) continue;
+    edits.push_back({.cost = Cost::kSmallerRequest,
+                     .change = fmt::format("if {} asked for at most {} of {}", place.title,
+                                           smaller.amount, smaller.capacity),
+                     .pod = {},
+                     .view = {},
+                     .cluster = OnRequest(place, [smaller](Value& one) {
+                       one.Edit("capacity").Edit("requests").Set(smaller.capacity, smaller.amount);
+                     })});
   }
 }
 
