@@ -344,7 +344,7 @@ class Front final : public HttpFront {
     const Rendering rendering{.accepted = std::move(*accepted),
                               .include = IncludeOf(query),
                               .now = core_.Now(),
-                              .rows = &rows_};
+                              .rows = rows_};
     if (*verb == client::Verb::kWatch) {
       return Watch(exchange, std::move(request), *kind, rendering);
     }
@@ -425,8 +425,8 @@ class Front final : public HttpFront {
   const Options options_;
   Discovery discovery_;
   EventChunks chunks_;
-  TableRows rows_;
   // Requests under way may outlive the front.
+  const std::shared_ptr<TableRows> rows_ = std::make_shared<TableRows>();
   const std::shared_ptr<HttpMetrics> metrics_ = std::make_shared<HttpMetrics>();
   RequestTimeouts timeouts_;
   std::atomic<bool> ready_ = true;

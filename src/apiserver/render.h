@@ -44,8 +44,8 @@ enum class IncludeObject : std::uint8_t { kMetadata, kNone, kObject };
 struct Rendering {
   Accepted accepted;
   IncludeObject include = IncludeObject::kMetadata;
-  Time now;                   // ages in tables count to here
-  TableRows* rows = nullptr;  // null: every row is made anew
+  Time now;                                   // ages in tables count to here
+  std::shared_ptr<TableRows> rows = nullptr;  // null: every row is made anew
 };
 
 // The bytes of an answer's body. Of stored objects and lists of them they are those that their

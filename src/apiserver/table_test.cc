@@ -30,7 +30,7 @@ TEST(Ages, OfTheFutureAreNotKept) {
 }
 
 std::string TableOfPods(const store::RecordPtr& record, IncludeObject include, Time now,
-                        TableRows* rows) {
+                        const std::shared_ptr<TableRows>& rows) {
   Answer answer{.kind = MakeBuiltInKind(*api::FindResource("", "pods")), .version = "v1"};
   answer.list = {.records = {record, record}, .revision = 9};
   const Rendering rendering{
@@ -51,7 +51,7 @@ store::RecordPtr Pod(store::Revision revision, std::string_view phase) {
 }
 
 TEST(TableRows, AreThoseThatWouldBeMade) {
-  TableRows rows;
+  const auto rows = std::make_shared<TableRows>();
   // Times go back, too, and revisions meet in one place.
   const store::RecordPtr pods[] = {Pod(5, "Pending"), Pod(5 + TableRows::kRowsMax, "Succeeded")};
   for (const int age : {5, 5, 6, 700, 701, 760, 5, 100'000}) {
@@ -59,16 +59,16 @@ TEST(TableRows, AreThoseThatWouldBeMade) {
       for (const IncludeObject include :
            {IncludeObject::kMetadata, IncludeObject::kNone, IncludeObject::kObject}) {
         const Time now = kCreated + seconds(age);
-        EXPECT_EQ(TableOfPods(pod, include, now, &rows), TableOfPods(pod, include, now, nullptr));
+        EXPECT_EQ(TableOfPods(pod, include, now, rows), TableOfPods(pod, include, now, nullptr));
       }
     }
   }
 }
 
 TEST(TableRows, HaveTheMetadataOfTheirObjects) {
-  TableRows rows;
+  const auto rows = std::make_shared<TableRows>();
   const std::string text =
-      TableOfPods(Pod(5, "Pending"), IncludeObject::kMetadata, kCreated + seconds(7), &rows);
+      TableOfPods(Pod(5, "Pending"), IncludeObject::kMetadata, kCreated + seconds(7), rows);
   const std::string row =
       R"({"cells":["a","0/0","Pending","0","7s","<none>","<none>","<none>","<none>"],"object":)"
       R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a",)"
