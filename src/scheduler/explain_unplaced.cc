@@ -164,13 +164,19 @@ std::string ChangeOf(const Obstacle& obstacle) {
                      Ended(NamesOf(obstacle.leaving)));
 }
 
-// Why preemption leaves who stands in the way alone.
-std::string WhySpared(const std::vector<VictimUnit>& staying, std::int64_t priority) {
+// Why preemption leaves who stands in the way alone. It looks at the pods of one node; `node` is
+// empty for groups, which take them from anywhere.
+std::string WhySpared(const std::vector<VictimUnit>& staying, std::int64_t priority,
+                      std::string_view node) {
   for (const VictimUnit& unit : staying) {
     if (unit.claim) return fmt::format(" {} has no pod to preempt.", NameOf(unit));
     if (unit.priority >= priority) {
       return fmt::format(" {} has priority {}; only pods below priority {} are preempted.",
                          NameOf(unit), unit.priority, priority);
+    }
+    if (!node.empty() && unit.pods.front()->node_name != node) {
+      return fmt::format(" {} is not on node {}; only pods of the same node are preempted.",
+                         NameOf(unit), node);
     }
   }
   return {};
@@ -210,7 +216,10 @@ std::string PreemptionOf(const Scene& scene, const state::PodPtr& pod, Diagnosis
                          WouldDelete(victims->pods, victims->budget_violations));
     }
   }
-  if (!obstacles.empty()) text += WhySpared(obstacles.front().staying, pod->priority);
+  if (!obstacles.empty()) {
+    text += WhySpared(obstacles.front().staying, pod->priority,
+                      scene.state.nodes.At(obstacles.front().node).name);
+  }
   return text;
 }
 
@@ -253,7 +262,7 @@ std::string PreemptionOf(const Scene& scene, const state::GroupView& group,
     return WouldDelete(victims->pods, 0);
   }
   why += ".";
-  if (!obstacles.empty()) why += WhySpared(obstacles.front().staying, group.priority);
+  if (!obstacles.empty()) why += WhySpared(obstacles.front().staying, group.priority, {});
   return why;
 }
 
