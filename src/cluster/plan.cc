@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "api/features.h"
 #include "apiserver/server.h"
 #include "base/executor.h"
 #include "client/objects.h"
@@ -34,6 +35,16 @@ constexpr std::uint64_t kTasksMax = 500'000'000;
 
 bool HoldsNode(const std::vector<Manifest>& manifests) {
   return std::ranges::any_of(manifests, [](const Manifest& m) { return m.Is("", "Node"); });
+}
+
+// Of a kind that is not served: the gate that it wants.
+std::string GateHint(const Manifest& manifest, const Error& error) {
+  if (error.code != Code::kNotFound) return {};
+  for (const api::GateInfo& gate : api::AllGates()) {
+    if (gate.gate != manifest.kind->gate) continue;
+    return fmt::format(" (it needs --feature-gates {}=true)", gate.name);
+  }
+  return {};
 }
 
 // The whole cluster on one executor.
@@ -80,7 +91,8 @@ class PlanRun {
     writer_ = std::make_unique<ManifestWriter>(
         *client_, [this](const Manifest& manifest, const Result<std::string>& outcome) {
           if (!outcome && refusal_.empty()) {
-            refusal_ = fmt::format("{}: {}", manifest.Place(), outcome.error().message);
+            refusal_ = fmt::format("{}: {}{}", manifest.Place(), outcome.error().message,
+                                   GateHint(manifest, outcome.error()));
           }
         });
     std::vector<Manifest> classes;

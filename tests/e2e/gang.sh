@@ -13,6 +13,7 @@ GATES=GenericWorkload=true,DRAWorkloadResourceClaims=true
   fail "plan: $(cat "$WORK/plan.json")"
 equals 5 grep -c '"phase": *"Scheduled"' "$WORK/plan.json" || fail "not 5 pods placed: $(cat "$WORK/plan.json")"
 "$DRACHMA" plan -f "$ROOT/examples/gang.yaml" --fleet default >"$WORK/plan" 2>&1 && fail "a plan without the gates knows pod groups"
+grep -q 'it needs --feature-gates GenericWorkload=true' "$WORK/plan" || fail "the gate is not named: $(cat "$WORK/plan")"
 
 # Four nodes of eight GPUs: a gang of five pods with eight GPUs each does not fit, one of two does.
 export KUBECONFIG="$WORK/kubeconfig"
