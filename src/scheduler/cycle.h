@@ -77,7 +77,7 @@ struct Victims {
   std::vector<state::PodPtr> pods;  // most important first
   std::size_t budget_violations = 0;
   std::vector<api::AllocationResult> allocations;  // what the pod's new claims would get
-  std::vector<std::string> claims;                 // uids of the victims' claims that become free
+  std::vector<state::ClaimPtr> claims;             // of the victims, which become free
 };
 
 // Pods and claims, whatever their priority, all of which stand in a pod's way on one node: when
@@ -187,6 +187,7 @@ class Cycle {
   NodeMemo Evaluate(ProblemEntry& entry, state::NodeIndex index, const allocator::Overlay& overlay,
                     std::optional<Errored>& error);
   [[nodiscard]] bool IsMakingRoom(const Nomination& nomination) const;
+  [[nodiscard]] bool IsGivingUp(const state::ClaimView& of_victim) const;
   [[nodiscard]] Supposition Suppose(Needs& needs, state::NodeIndex index);
   // Everybody whose end could matter on the node.
   [[nodiscard]] std::vector<VictimUnit> UnitsAround(

@@ -44,8 +44,10 @@ class Absence {
     for (const PodPtr& pod : unit.pods) Return(pod->uid);
     Recount();
   }
-  [[nodiscard]] std::vector<std::string> released() const {
-    return {released_.begin(), released_.end()};
+  [[nodiscard]] std::vector<ClaimPtr> released() const {
+    std::vector<ClaimPtr> claims;
+    for (const std::string& uid : released_) claims.push_back(claims_.at(uid));
+    return claims;
   }
 
  private:

@@ -59,7 +59,8 @@ bool Nominations::IsToBeFreed(std::string_view claim_uid, const state::PodView& 
     const state::PodView& taker = *nomination.pod;
     const bool together = !pod.group.empty() && taker.group_key() == pod.group_key();
     return taker.uid != pod.uid && taker.priority >= pod.priority && !together &&
-           std::ranges::find(nomination.victim_claims, claim_uid) != nomination.victim_claims.end();
+           std::ranges::find(nomination.victim_claims, claim_uid, &state::ClaimView::uid) !=
+               nomination.victim_claims.end();
   });
 }
 

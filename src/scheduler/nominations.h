@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "state/claim_table.h"
 #include "state/pod_view.h"
 
 namespace drachma::scheduler {
@@ -18,7 +19,7 @@ struct Nomination {
   // The devices it will get, and the claims of its victims that still hold them (KEP-5690's claim
   // nomination).
   std::vector<api::AllocationResult> allocations;
-  std::vector<std::string> victim_claims;  // uids
+  std::vector<state::ClaimPtr> victim_claims;
 };
 
 // Which pods are to take the room that preemption makes. Until they are bound, pods of lower or

@@ -22,23 +22,6 @@ bool IsLeaving(const VictimUnit& unit) {
   return std::ranges::all_of(unit.pods, [](const PodPtr& pod) { return pod->deleting; });
 }
 
-// The pods that use the claim, by themselves or through their group.
-std::vector<PodPtr> UsersOf(const state::ClusterState& state, const state::ClaimView& claim) {
-  std::vector<PodPtr> users;
-  for (const json::Value& consumer : claim.object["status"]["reservedFor"].Items()) {
-    if (consumer["resource"].AsString() == "pods") {
-      const PodPtr pod = state.FindPod(consumer["uid"].AsString());
-      if (pod && !pod->terminal) users.push_back(pod);
-    } else {
-      for (PodPtr& member :
-           state.MembersOf(claim.ns + "/" + std::string(consumer["name"].AsString()))) {
-        users.push_back(std::move(member));
-      }
-    }
-  }
-  return users;
-}
-
 // Gives back who can stay, in this order; the others remain. Returns who stays.
 Units Spare(Supposition& supposition, Units& units) {
   Units spared;

@@ -15,6 +15,7 @@ namespace drachma::scheduler {
 namespace {
 
 using json::Value;
+using state::ClaimPtr;
 using state::NodeIndex;
 using state::NodeInfo;
 using state::PodPtr;
@@ -82,8 +83,8 @@ std::optional<Victims> Cycle::Preempt(const PodPtr& pod, Diagnosis& diagnosis,
   return std::nullopt;
 }
 
-// Whether victims of an earlier preemption are still on their way out, or their claims still hold
-// the devices.
+// Whether victims of an earlier preemption are still on their way out, or their claims are about to
+// give up the devices.
 bool Cycle::IsMakingRoom(const Nomination& nomination) const {
   const NodeIndex* index = state_.nodes.Find(nomination.node);
   if (index == nullptr) return false;
@@ -93,9 +94,22 @@ bool Cycle::IsMakingRoom(const Nomination& nomination) const {
         const Value* condition = client::ConditionOf(other->object, "DisruptionTarget");
         return condition != nullptr && (*condition)["reason"].AsString() == "PreemptionByScheduler";
       });
-  return leaving || std::ranges::any_of(nomination.victim_claims, [this](const std::string& uid) {
-           return !state_.inventory.DevicesOf(uid).empty();
+  return leaving || std::ranges::any_of(nomination.victim_claims, [this](const ClaimPtr& claim) {
+           return IsGivingUp(*claim);
          });
+}
+
+// Whether the claim still holds devices, which nobody who stays uses: a pod of higher priority than
+// the nominated one may have joined its users since.
+bool Cycle::IsGivingUp(const state::ClaimView& of_victim) const {
+  if (state_.inventory.DevicesOf(of_victim.uid).empty()) return false;
+  const ClaimPtr claim = state_.claims.Find(of_victim.key());
+  if (!claim || claim->uid != of_victim.uid) return true;
+  std::unordered_set<std::string> leaving;
+  for (const PodPtr& user : UsersOf(state_, *claim)) {
+    if (user->deleting) leaving.insert(user->uid);
+  }
+  return IsReleased(state_, *claim, leaving);
 }
 
 bool Cycle::AwaitsRoom(const state::PodView& pod) const {

@@ -313,6 +313,24 @@ TEST(SchedulerTest, SuccessorsOfVictimsDoNotJoinTheClaimThatIsToBeFreed) {
   EXPECT_EQ(cluster.NodeOf("successor"), "n1");
 }
 
+TEST(SchedulerTest, ANominatedPodDoesNotWaitForAClaimThatAMoreImportantPodUses) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Node("n2") + Gpus({"n1", "n2"}, 1) + Claim("c1") + Claim("c2") +
+                Claim("c3") + Pod("low", "1", 0, "c1") + Pod("middle", "1", 5, "c2"));
+  cluster.Settle();
+  const std::string first = cluster.NodeOf("low");
+  const std::string other = cluster.NodeOf("middle");
+  cluster.Apply(Pod("high", "1", 10, "c3"));
+  cluster.Settle();
+  ASSERT_EQ(cluster.Pod("high")["status"]["nominatedNodeName"].AsString(), first);
+  cluster.Apply(Pod("highest", "1", 20, "c1"));
+  cluster.Settle();
+  ASSERT_EQ(cluster.NodeOf("highest"), first);
+  cluster.Apply(Node("n3"));  // something to try again for
+  cluster.Settle();
+  EXPECT_EQ(cluster.Pod("high")["status"]["nominatedNodeName"].AsString(), other);
+}
+
 TEST(SchedulerTest, WhatAnEarlierSchedulerMadeForExtendedResourcesHoldsNoDevices) {
   TestCluster cluster;
   cluster.Apply(Node("n1") + Gpus({"n1"}, 1) + R"(---

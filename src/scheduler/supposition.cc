@@ -78,18 +78,18 @@ std::string Supposition::Misfit() {
   return AllocationMisfit();
 }
 
-std::vector<std::string> Supposition::Released() const {
-  std::vector<std::string> uids;
+std::vector<ClaimPtr> Supposition::Released() const {
+  std::vector<ClaimPtr> released;
   for (const ClaimPtr& claim : claims_) {
-    if (claim->allocated() && IsReleased(state_, *claim, gone_)) uids.push_back(claim->uid);
+    if (claim->allocated() && IsReleased(state_, *claim, gone_)) released.push_back(claim);
   }
-  return uids;
+  return released;
 }
 
 std::string Supposition::AllocationMisfit() {
   if (variant_.entry == nullptr) return {};
   allocator::Overlay overlay = nominated_.overlay;
-  for (const std::string& uid : Released()) overlay.Release(uid);
+  for (const ClaimPtr& claim : Released()) overlay.Release(claim->uid);
   allocator::Outcome outcome =
       allocator::Allocate(variant_.entry->problem, state_.DeviceNode(index_), overlay, random_);
   if (auto* fit = std::get_if<allocator::Fit>(&outcome.value)) {

@@ -25,7 +25,7 @@ class Supposition {
   [[nodiscard]] std::string Misfit();
 
   // The claims that become free, and what the pod got by the last Misfit() that was empty.
-  [[nodiscard]] std::vector<std::string> Released() const;
+  [[nodiscard]] std::vector<state::ClaimPtr> Released() const;
   [[nodiscard]] std::vector<api::AllocationResult> allocations() && {
     return std::move(allocations_);
   }

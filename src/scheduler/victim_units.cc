@@ -96,6 +96,22 @@ std::vector<state::ClaimPtr> ClaimsOf(const state::PodView& pod, const state::Cl
   return found;
 }
 
+std::vector<PodPtr> UsersOf(const state::ClusterState& state, const state::ClaimView& claim) {
+  std::vector<PodPtr> users;
+  for (const Value& consumer : claim.object["status"]["reservedFor"].Items()) {
+    if (consumer["resource"].AsString() == "pods") {
+      const PodPtr pod = state.FindPod(consumer["uid"].AsString());
+      if (pod && !pod->terminal) users.push_back(pod);
+    } else {
+      for (PodPtr& member :
+           state.MembersOf(claim.ns + "/" + std::string(consumer["name"].AsString()))) {
+        users.push_back(std::move(member));
+      }
+    }
+  }
+  return users;
+}
+
 bool IsReleased(const state::ClusterState& state, const state::ClaimView& claim,
                 const std::unordered_set<std::string>& gone) {
   const auto consumers = claim.object["status"]["reservedFor"].Items();

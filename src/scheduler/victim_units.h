@@ -41,6 +41,10 @@ struct VictimUnit {
 [[nodiscard]] std::vector<state::ClaimPtr> ClaimsOf(const state::PodView& pod,
                                                     const state::ClaimTable& claims);
 
+// The pods that use the claim, by themselves or through their group.
+[[nodiscard]] std::vector<state::PodPtr> UsersOf(const state::ClusterState& state,
+                                                 const state::ClaimView& claim);
+
 // Whether a claim becomes free when the pods `gone` go: all pods it is reserved for, by themselves
 // or through their group, are gone, finished or unknown.
 [[nodiscard]] bool IsReleased(const state::ClusterState& state, const state::ClaimView& claim,
