@@ -414,6 +414,8 @@ int PrintWrongUse(const CLI::App& app, const CLI::ParseError& error) {
     text = "unknown command \"" + unknown.front() + "\"" + DidYouMean(unknown.front(), commands);
   } else if (!unknown.empty()) {
     text = "unexpected argument \"" + unknown.front() + "\"";
+    const bool reads_files = command->get_option_no_throw("-f") != nullptr;
+    if (reads_files) text += ", did you mean -f " + unknown.front() + "?";
   } else if (!commands.empty()) {
     text = words + " wants a command: ";
     for (const std::string& name : commands) {

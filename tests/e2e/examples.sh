@@ -14,6 +14,8 @@ shows() {
   equals "$4" grep -c ' Pending ' "$WORK/plan" || fail "$1: not $4 pods waiting: $(cat "$WORK/plan")"
 }
 
+"$DRACHMA" check "$EXAMPLES/mig.yaml" 2>"$WORK/errors" && fail "a file without -f is not wrong use"
+grep -q "did you mean -f $EXAMPLES/mig.yaml?" "$WORK/errors" || fail "no word of -f: $(cat "$WORK/errors")"
 shows quickstart.yaml default 3 0
 shows extended-resource.yaml default 1 0
 shows shared-claim.yaml default 2 0
