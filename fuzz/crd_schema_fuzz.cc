@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apiserver/custom_kind.h"
+#include "apiserver/human.h"
 #include "apiserver/structural_schema.h"
 #include "base/check.h"
 #include "json/json.h"
@@ -26,7 +27,8 @@ void TryDefinition(const json::Value& definition, const json::Value& object) {
   Result<api::Decoded> decoded = (*kind)->Decode(object, version, api::StrictFields::kReport, {});
   if (!decoded) return;
   (*kind)->SetDefaults(version, Time{}, decoded->value);
-  (void)(*kind)->Cells(decoded->value, version, Time{});
+  apiserver::Ages ages{Time{}};
+  (void)(*kind)->Cells(decoded->value, version, ages);
 }
 
 }  // namespace
