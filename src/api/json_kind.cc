@@ -21,4 +21,24 @@ std::string_view JsonKind(const json::Value& value) {
   return "";
 }
 
+std::string_view GoType(const json::Value& value) {
+  switch (value.kind()) {
+    case json::Kind::kNull:
+      return "<nil>";
+    case json::Kind::kBool:
+      return "bool";
+    case json::Kind::kInt:
+      return "int64";
+    case json::Kind::kDouble:
+      return "float64";
+    case json::Kind::kString:
+      return "string";
+    case json::Kind::kArray:
+      return "[]interface {}";
+    case json::Kind::kObject:
+      return "map[string]interface {}";
+  }
+  return "";
+}
+
 }  // namespace drachma::api

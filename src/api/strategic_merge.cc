@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/json_kind.h"
 #include "json/json.h"
 
 namespace drachma::api {
@@ -109,29 +110,9 @@ Value WithoutNulls(const Value& value) {
   return Value::Array(std::move(items));
 }
 
-// Go's name of a decoded JSON value's type.
-std::string_view GoTypeName(const Value& value) {
-  switch (value.kind()) {
-    case json::Kind::kNull:
-      return "nil";
-    case json::Kind::kBool:
-      return "bool";
-    case json::Kind::kInt:
-      return "int64";
-    case json::Kind::kDouble:
-      return "float64";
-    case json::Kind::kString:
-      return "string";
-    case json::Kind::kArray:
-      return "[]interface {}";
-    case json::Kind::kObject:
-      return "map[string]interface {}";
-  }
-  return "";
-}
-
 std::unexpected<Error> NoList(const Value& value) {
-  return Wrong(fmt::format("expected a []interface {{}}, but received a {}", GoTypeName(value)));
+  return Wrong(fmt::format("expected a []interface {{}}, but received a {}",
+                           value.IsNull() ? "nil" : GoType(value)));
 }
 
 // What is left of a value that is new to the original; nothing when it is itself a directive.

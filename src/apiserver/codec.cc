@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/json_kind.h"
 #include "api/protobuf.h"
 #include "api/types.h"
-#include "apiserver/go_print.h"
 #include "json/depth.h"
 #include "json/yaml.h"
 #include "validation/field_error.h"
@@ -91,14 +91,14 @@ std::string TypeMetaProblem(const json::Value& body) {
       "\"json:\\\"kind,omitempty\\\"\" }";
   if (body.IsNull()) return {};
   if (!body.IsObject()) {
-    return fmt::format("json: cannot unmarshal {} into Go value of type {}", JsonKind(body),
+    return fmt::format("json: cannot unmarshal {} into Go value of type {}", api::JsonKind(body),
                        kStruct);
   }
   for (const char* field : {"apiVersion", "kind"}) {
     const json::Value& value = body[field];
     if (!value.IsString() && !value.IsNull()) {
       return fmt::format("json: cannot unmarshal {} into Go struct field .{} of type string",
-                         JsonKind(value), field);
+                         api::JsonKind(value), field);
     }
   }
   return {};
@@ -367,7 +367,7 @@ Result<ParsedBody> ParseApplyPatch(std::string_view body) {
     return BadInput(fmt::format(
         "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot "
         "unmarshal {} into Go value of type map[string]interface {{}}",
-        JsonKind(*value)));
+        api::JsonKind(*value)));
   }
   parsed.object = value->IsNull() ? json::Value::Object() : std::move(*value);
   return parsed;
@@ -393,14 +393,14 @@ Result<ParsedBody> ParsePatch(ApiRequest& request) {
         return BadInput(
             fmt::format("error decoding patch: json: cannot unmarshal {} into Go "
                         "value of type map[string]interface {{}}",
-                        JsonKind(parsed.object)));
+                        api::JsonKind(parsed.object)));
       }
       return parsed;
     case client::PatchType::kStrategicMerge:
       if (!parsed.object.IsObject() && !parsed.object.IsNull()) {
         return BadInput(
             fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                        JsonKind(parsed.object)));
+                        api::JsonKind(parsed.object)));
       }
       return parsed;
     default:

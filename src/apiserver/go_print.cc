@@ -91,20 +91,4 @@ std::string GoSyntax(const Value& value) {
   }
 }
 
-const char* JsonKind(const json::Value& value) {
-  switch (value.kind()) {
-    case json::Kind::kBool:
-      return "bool";
-    case json::Kind::kInt:
-    case json::Kind::kDouble:
-      return "number";
-    case json::Kind::kString:
-      return "string";
-    case json::Kind::kArray:
-      return "array";
-    default:
-      return "object";
-  }
-}
-
 }  // namespace drachma::apiserver

@@ -12,7 +12,4 @@ namespace drachma::apiserver {
 [[nodiscard]] std::string GoText(const json::Value& value);
 [[nodiscard]] std::string GoSyntax(const json::Value& value);
 
-// What Go's JSON decoder calls the kind of a value: "number", "object".
-[[nodiscard]] const char* JsonKind(const json::Value& value);
-
 }  // namespace drachma::apiserver

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "api/json_kind.h"
 #include "apiserver/go_print.h"
 
 namespace drachma::apiserver {
@@ -13,33 +14,12 @@ namespace {
 using json::Value;
 using validation::ErrorList;
 
-// What Go calls the type of a decoded JSON value (%T).
-const char* GoType(const Value& value) {
-  switch (value.kind()) {
-    case json::Kind::kNull:
-      return "<nil>";
-    case json::Kind::kBool:
-      return "bool";
-    case json::Kind::kInt:
-      return "int64";
-    case json::Kind::kDouble:
-      return "float64";
-    case json::Kind::kString:
-      return "string";
-    case json::Kind::kArray:
-      return "[]interface {}";
-    case json::Kind::kObject:
-      return "map[string]interface {}";
-  }
-  return "";
-}
-
 std::unexpected<Error> NoAccess(const FieldPath& path, std::size_t depth, const Value& value,
                                 std::string_view wanted) {
   std::string at;
   for (std::size_t i = 0; i < depth; ++i) at += "." + path.fields[i];
   return Fail(Code::kInternal, fmt::format("{} accessor error: {} is of the type {}, expected {}",
-                                           at, GoText(value), GoType(value), wanted));
+                                           at, GoText(value), api::GoType(value), wanted));
 }
 
 // Null: nothing is there.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/json_kind.h"
 #include "api/unstructured.h"
 #include "apiserver/go_print.h"
 #include "apiserver/managed_fields.h"
@@ -161,7 +162,8 @@ Status CheckOperations(const Writer& writer, const json::Value& operations) {
   const bool strict = writer.validation != FieldValidation::kIgnore;
   const auto wrong = [&](const json::Value& value, std::string_view where) {
     return BadInput(fmt::format("{}json: cannot unmarshal {} into Go {}",
-                                strict ? "error decoding patch: " : "", JsonKind(value), where));
+                                strict ? "error decoding patch: " : "", api::JsonKind(value),
+                                where));
   };
   if (!operations.IsArray() && !operations.IsNull()) {
     return wrong(operations,
@@ -244,7 +246,7 @@ Result<api::Decoded> DecodePatched(const Writer& writer, json::Value& patched) {
     return BadInput(
         fmt::format("couldn't get version/kind; json parse error: json: cannot "
                     "unmarshal {} into Go struct field .{} of type string",
-                    JsonKind(text), field));
+                    api::JsonKind(text), field));
   }
   if (patched["kind"].AsString().empty()) patched.Set("kind", kind);
   if (patched["apiVersion"].AsString().empty()) patched.Set("apiVersion", writer.api_version);
