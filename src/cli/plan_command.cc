@@ -205,7 +205,8 @@ Result<std::vector<cluster::Manifest>> LoadGood(const std::vector<std::string>& 
   return manifests;
 }
 
-// Takes the file that `refusal` is about out of the plan; false when nothing would be left.
+// Takes the file that `refusal` is about out of the plan; false when nothing would be left, or no
+// node of those that the files have.
 bool LeaveOut(const Error& refusal, cluster::PlanOptions& options, std::vector<LeftOut>& left_out) {
   if (refusal.code != Code::kInvalid) return false;
   std::vector<cluster::Manifest>& manifests = options.manifests;
@@ -215,7 +216,13 @@ bool LeaveOut(const Error& refusal, cluster::PlanOptions& options, std::vector<L
   if (faulty == manifests.end()) return false;
   const std::string file = faulty->file;
   const auto of_file = [&](const cluster::Manifest& manifest) { return manifest.file == file; };
-  if (std::ranges::all_of(manifests, of_file)) return false;
+  // Without its nodes the rest would be planned for other hardware.
+  const auto holds_node = [&](const cluster::Manifest& manifest) {
+    return of_file(manifest) && manifest.Is("", "Node");
+  };
+  if (std::ranges::all_of(manifests, of_file) || std::ranges::any_of(manifests, holds_node)) {
+    return false;
+  }
   std::erase_if(manifests, of_file);
   left_out.push_back({file, refusal});
   return true;

@@ -226,10 +226,11 @@ bool IsGiven(const Manifest& manifest) {
   return std::ranges::find(kWorkloads, manifest.kind->kind) == kWorkloads.end();
 }
 
-void DropAbsentOwners(std::vector<Manifest>& manifests) {
+void BeginAnew(std::vector<Manifest>& manifests) {
   std::set<std::string, std::less<>> present;
   for (const Manifest& manifest : manifests) present.emplace(client::UidOf(manifest.object));
   for (Manifest& manifest : manifests) {
+    if (manifest.Is("", "ResourceQuota")) manifest.object.Erase("status");
     const Value& owners = manifest.object.At({"metadata", "ownerReferences"});
     if (owners.empty()) continue;
     Value kept = Value::Array();

@@ -53,9 +53,10 @@ struct Manifest {
 // a cluster and is always part of it.
 [[nodiscard]] bool IsGiven(const Manifest& manifest);
 
-// Forgets owners that are not among `manifests` themselves: objects of a cluster that was dumped in
-// part would be collected as garbage.
-void DropAbsentOwners(std::vector<Manifest>& manifests);
+// Makes objects that were dumped from a cluster, perhaps in part, the beginning of another one:
+// owners that are not among them are forgotten (their objects would be collected as garbage), and
+// quotas are used by what is written, not by what they counted there.
+void BeginAnew(std::vector<Manifest>& manifests);
 
 // Writes manifests to an API server one after the other, owners first: makes what is missing,
 // merges into what is there, and writes what files say of status, too. uids of the files are

@@ -51,7 +51,7 @@ std::string GateHint(const Manifest& manifest, const Error& error) {
 class PlanRun {
  public:
   explicit PlanRun(PlanOptions options) : options_(std::move(options)), executor_(options_.start) {
-    DropAbsentOwners(options_.manifests);
+    BeginAnew(options_.manifests);
     for (const std::vector<Manifest>* read : {&options_.manifests, &options_.what_if.apply}) {
       for (const Manifest& manifest : *read) {
         warnings_.insert(manifest.warnings.begin(), manifest.warnings.end());

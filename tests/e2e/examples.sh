@@ -38,6 +38,17 @@ equals "$(printf '%s/from-a-blog.yaml\n%s/gang.yaml' "$EXAMPLES" "$EXAMPLES")" s
   fail "not these files are left out: $(cat "$WORK/plan")"
 grep -q 'first .* Scheduled ' "$WORK/plan" || fail "the other files are not planned: $(cat "$WORK/plan")"
 
+# But without its nodes a cluster would be planned on other ones.
+cat >"$WORK/snapshot.yaml" <<'YAML'
+{apiVersion: v1, kind: Node, metadata: {name: node-1}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c}, spec: {devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com, count: -1}}]}}}
+YAML
+status=0
+"$DRACHMA" plan -f "$WORK/snapshot.yaml" -f "$EXAMPLES/quickstart.yaml" >"$WORK/plan" 2>"$WORK/errors" || status=$?
+equals 2 echo "$status" || fail "a faulty file with nodes is no wrong use: $(cat "$WORK/plan")"
+grep -q ' Scheduled ' "$WORK/plan" && fail "planned on nodes of nobody's cluster: $(cat "$WORK/plan")"
+
 # devices FILE REQUEST: what the pods of a plan got, in order of its devices.
 devices() { "$DRACHMA" plan -f "$EXAMPLES/$1" --fleet default -o json | jq -r '.pods[].claims[].devices[] | .pool + " " + .request' | sort | uniq -c | tr -s ' '; }
 equals "$(printf ' 4 a100-0 gpu/a100\n 2 l4-0 gpu/l4')" devices first-available.yaml || fail "not 4 A100 and 2 L4: $(devices first-available.yaml)"
