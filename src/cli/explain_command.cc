@@ -204,9 +204,10 @@ Result<Explanation> ExplainWorkload(const Question& question, const Target& targ
     std::ranges::sort(waiting);
     Explanation missing = std::move(explanation);
     DRA_ASSIGN(explanation, ExplainOnePod(question, waiting.front()));
-    explanation.cause = fmt::format("{}{}{} of {} pods of {} wait; pod {}: {}", missing.cause,
-                                    missing.cause.empty() ? "" : "; ", waiting.size(), pods, title,
-                                    waiting.front(), explanation.cause);
+    explanation.cause =
+        fmt::format("{}{}{} of {} pods of {} wait{}; pod {}: {}", missing.cause,
+                    missing.cause.empty() ? "" : "; ", waiting.size(), pods, title,
+                    waiting.size() == 1 ? "s" : "", waiting.front(), explanation.cause);
     explanation.blockers.insert(explanation.blockers.end(), missing.blockers.begin(),
                                 missing.blockers.end());
   }
