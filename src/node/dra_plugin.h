@@ -72,6 +72,9 @@ class DraPlugin {
   virtual void Prepare(std::span<const json::Value> claims, PrepareDone done) = 0;
   // Gives the devices of `claims` back. A claim that is not prepared is no error.
   virtual void Unprepare(std::span<const ClaimRef> claims, UnprepareDone done) = 0;
+  // The claims that the driver holds devices for, whole or in part, in any order: what is given back
+  // when the claims are gone. Empty for drivers that remember nothing.
+  [[nodiscard]] virtual std::vector<ClaimRef> Held() const { return {}; }
   // What is to be published now; empty for drivers that publish by themselves.
   [[nodiscard]] virtual std::vector<Pool> Pools() const = 0;
   // `changed` is called after each change of Pools() (health taints, hot plug).
