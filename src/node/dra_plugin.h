@@ -34,6 +34,12 @@ struct PreparedDevice {
   json::Value report;
 };
 
+// A claim that a driver holds devices for, whole or in part.
+struct HeldClaim {
+  ClaimRef claim;
+  std::vector<std::string> devices;  // names within the driver's pool
+};
+
 using PrepareResult = Result<std::vector<PreparedDevice>>;
 // By claim uid; every claim of the call is in the answer.
 using PrepareAnswer = std::map<std::string, PrepareResult>;
@@ -72,9 +78,9 @@ class DraPlugin {
   virtual void Prepare(std::span<const json::Value> claims, PrepareDone done) = 0;
   // Gives the devices of `claims` back. A claim that is not prepared is no error.
   virtual void Unprepare(std::span<const ClaimRef> claims, UnprepareDone done) = 0;
-  // The claims that the driver holds devices for, whole or in part, in any order: what is given back
-  // when the claims are gone. Empty for drivers that remember nothing.
-  [[nodiscard]] virtual std::vector<ClaimRef> Held() const { return {}; }
+  // What is given back when the claims are gone, in any order. Empty for drivers that remember
+  // nothing.
+  [[nodiscard]] virtual std::vector<HeldClaim> Held() const { return {}; }
   // What is to be published now; empty for drivers that publish by themselves.
   [[nodiscard]] virtual std::vector<Pool> Pools() const = 0;
   // `changed` is called after each change of Pools() (health taints, hot plug).
