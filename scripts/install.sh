@@ -6,6 +6,7 @@ packages=(
   g++ cmake ninja-build pkg-config ccache mold git curl ca-certificates python3 python3-yaml jq
   libboost1.81-dev libssl-dev libcurl4-openssl-dev libyaml-dev libsqlite3-dev libre2-dev zlib1g-dev libisal-dev
   libfmt-dev libmimalloc-dev libcli11-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 )
 # With --all also what the fuzzing and formatting stages of the full checks use.
 if [ "${1:-}" = --all ]; then
