@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "gpu/catalogue.h"
 #include "json/value.h"
 #include "node/dra_plugin.h"
@@ -18,108 +18,63 @@ inline constexpr std::string_view kDriverName = "gpu.nvidia.com";
 inline constexpr std::string_view kDriverVersion = "580.126.20";
 inline constexpr std::string_view kCudaVersion = "13.0.0";
 
-// How a GPU may be cut. Static parts are made by an administrator and are not simulated; dynamic
-// parts are offered as partitionable devices and made when a claim is prepared.
-enum class MigMode : std::uint8_t { kOff, kDynamic };
+// How a GPU is offered: whole; cut into the parts that an administrator made; or both, where parts
+// are made when a claim is prepared and everything excludes each other by counters.
+enum class MigMode : std::uint8_t { kOff, kStatic, kDynamic };
+
+// A part that exists: a GPU instance with one compute instance that fills it.
+struct Part {
+  std::string uuid;  // "MIG-…"
+  int profile = 0;   // MigProfile::id
+  int start = 0;     // first memory slice
+
+  friend bool operator==(const Part&, const Part&) = default;
+};
 
 // One GPU of a node as its driver sees it.
 struct Board {
   int minor = 0;
-  std::string uuid;  // "GPU-…"
-  const Model* model = nullptr;
-  std::string pci_bus_id;  // "0000:65:00.0"
-  std::string pcie_root;   // "pci0000:64"
-  int numa_node = 0;
+  std::string uuid;              // "GPU-…"
+  const Model* model = nullptr;  // lives as long as the backend
+  std::string pci_bus_id;        // "0000:65:00.0"
+  std::string pcie_root;         // "pci0000:64"; empty: it cannot be told
+  int numa_node = 0;             // negative: it cannot be told
   MigMode mig = MigMode::kOff;
+  bool mig_enabled = false;  // the hardware's mode now
+  std::vector<Part> parts;   // that exist now
+  std::string brand = "Nvidia";
+  std::string driver_version{kDriverVersion};
+  std::string cuda_version{kCudaVersion};
+  std::string addressing_mode = "HMM";  // empty: it cannot be told
 };
 
-// Whether parts can be made of `board`: its MIG mode and its model allow it.
+// Whether parts can be made of `board` for claims: its MIG mode and its model allow it.
 [[nodiscard]] bool CanBeCut(const Board& board);
+// Whether MIG is switched on for the first part and off after the last: not where that needs a
+// reset of the GPU.
+[[nodiscard]] bool TogglesMig(const Board& board);
+// Null when the model has no such profile.
+[[nodiscard]] const MigProfile* FindProfile(const Model& model, int id);
 
-// A device that can be made of a board: the whole of it, or a part that may not exist yet.
+// A device that a board offers: the whole of it, or a part that may not exist yet.
 struct BoardDevice {
   std::string name;                     // "gpu-0", "gpu-0-mig-1g10gb-19-6"
   const MigProfile* profile = nullptr;  // null: the whole
   int start = 0;                        // first memory slice of the part
+  std::string uuid;                     // empty for a part that does not exist yet
 };
 // In the order in which they are published: the whole, then by profile from large to small, then by
 // placement, so that a first-fit allocator keeps large parts possible as long as it can.
 [[nodiscard]] std::vector<BoardDevice> DevicesOf(const Board& board);
+// "gpu-0-mig-1g10gb-me-20-6".
+[[nodiscard]] std::string PartName(int minor, const MigProfile& profile, int start);
 
-// How long CUDA programs run before the next one's turn on a GPU
-// (`nvidia-smi compute-policy --set-timeslice`).
-enum class TimeSlice : std::uint8_t { kDefault, kShort, kMedium, kLong };
-// NVML's compute modes, as far as the driver sets them.
-enum class ComputeMode : std::uint8_t { kDefault, kExclusiveProcess };
-
-// An MPS control daemon: programs share its GPUs at the same time.
-struct MpsDaemon {
-  std::string id;
-  std::vector<std::string> uuids;  // sorted
-  std::int64_t active_thread_percentage = 100;
-  std::map<std::string, std::string> pinned_memory_limits;  // "1024M" by UUID
-};
-
-// The GPUs of a node: the hardware, or what stands in for it. What fails changes nothing.
-class Backend {
- public:
-  virtual ~Backend() = default;
-  // In the order of their minor numbers. ERRORS: kUnavailable when the hardware does not answer.
-  [[nodiscard]] virtual Result<std::vector<Board>> Enumerate() = 0;
-
-  // ERRORS of all: kNotFound for a GPU, part or daemon that is not there.
-  [[nodiscard]] virtual Status SetTimeSlice(int minor, TimeSlice slice) = 0;
-  [[nodiscard]] virtual Status SetComputeMode(int minor, ComputeMode mode) = 0;
-  // A GPU instance at memory slice `start` with one compute instance that fills it; its UUID.
-  // ERRORS: kConflict when a slice of it is in use.
-  [[nodiscard]] virtual Result<std::string> CreatePart(int minor, const MigProfile& profile,
-                                                       int start) = 0;
-  [[nodiscard]] virtual Status DestroyPart(int minor, const std::string& uuid) = 0;
-  // ERRORS: kConflict for a GPU that is not in exclusive mode or has a daemon.
-  [[nodiscard]] virtual Status StartMps(const MpsDaemon& daemon) = 0;
-  [[nodiscard]] virtual Status StopMps(const std::string& id) = 0;
-};
-
-// Boards that stand in for hardware: the same node name always gives the same uuids and the same
-// wiring (two NUMA nodes, two GPUs to a PCIe root). What is set is remembered and can be asked for.
-class SimBackend final : public Backend {
- public:
-  struct Part {
-    std::string uuid;
-    int start = 0;
-    int slices = 0;
-  };
-  struct Settings {
-    TimeSlice time_slice = TimeSlice::kDefault;
-    ComputeMode compute_mode = ComputeMode::kDefault;
-    std::vector<Part> parts;
-  };
-
-  SimBackend(std::string node_name, const Model& model, int count, MigMode mig);
-
-  [[nodiscard]] Result<std::vector<Board>> Enumerate() override;
-  [[nodiscard]] Status SetTimeSlice(int minor, TimeSlice slice) override;
-  [[nodiscard]] Status SetComputeMode(int minor, ComputeMode mode) override;
-  [[nodiscard]] Result<std::string> CreatePart(int minor, const MigProfile& profile,
-                                               int start) override;
-  [[nodiscard]] Status DestroyPart(int minor, const std::string& uuid) override;
-  [[nodiscard]] Status StartMps(const MpsDaemon& daemon) override;
-  [[nodiscard]] Status StopMps(const std::string& id) override;
-
-  // `minor` is one of Enumerate()'s.
-  [[nodiscard]] const Settings& settings(int minor) const { return settings_.at(minor); }
-  [[nodiscard]] const std::map<std::string, MpsDaemon>& daemons() const { return daemons_; }
-
- private:
-  [[nodiscard]] Result<Settings*> Find(int minor);
-
-  std::vector<Board> boards_;
-  std::vector<Settings> settings_;  // by minor number
-  std::map<std::string, MpsDaemon> daemons_;
-};
+// The taints of a device, in the form of resource.k8s.io/v1.
+using TaintsOfDevice = std::function<std::vector<json::Value>(const Board&, const BoardDevice&)>;
 
 // The devices that the driver publishes for `boards`, in the form of resource.k8s.io/v1: whole GPUs
-// in one slice, or with parts to be made the counters first and then a slice for each GPU.
-[[nodiscard]] std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards);
+// and parts that exist, or with parts to be made the counters first and then slices for each GPU.
+[[nodiscard]] std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards,
+                                                       const TaintsOfDevice& taints = nullptr);
 
 }  // namespace drachma::gpu

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "gpu/board.h"
@@ -11,9 +13,9 @@ namespace {
 
 using json::Value;
 
-// resource.k8s.io's limits of a slice.
-constexpr std::size_t kDevicesPerSliceMax = 128;
-constexpr std::size_t kCountingDevicesPerSliceMax = 64;
+// resource.k8s.io's limits of a slice whose devices have counters or taints. A device may get a
+// taint at any time, and must not move to another slice by that.
+constexpr std::size_t kDevicesPerSliceMax = 64;
 constexpr std::size_t kCounterSetsPerSliceMax = 8;
 
 Value String(std::string_view text) { return Value::Object({{"string", text}}); }
@@ -34,15 +36,21 @@ std::string CounterSetName(const Board& board) {
 void AddSharedAttributes(const Board& board, Value& attributes) {
   const Model& model = *board.model;
   attributes.Set("productName", String(model.product));
-  attributes.Set("brand", String("Nvidia"));
+  attributes.Set("brand", String(board.brand));
   attributes.Set("architecture", String(model.architecture));
   attributes.Set("cudaComputeCapability", Version(model.compute_capability));
-  attributes.Set("driverVersion", Version(kDriverVersion));
-  attributes.Set("cudaDriverVersion", Version(kCudaVersion));
-  attributes.Set("addressingMode", String("HMM"));
+  attributes.Set("driverVersion", Version(board.driver_version));
+  attributes.Set("cudaDriverVersion", Version(board.cuda_version));
+  if (!board.addressing_mode.empty()) {
+    attributes.Set("addressingMode", String(board.addressing_mode));
+  }
   attributes.Set("resource.kubernetes.io/pciBusID", String(board.pci_bus_id));
-  attributes.Set("resource.kubernetes.io/pcieRoot", String(board.pcie_root));
-  attributes.Set("resource.kubernetes.io/numaNode", Value::Object({{"int", board.numa_node}}));
+  if (!board.pcie_root.empty()) {
+    attributes.Set("resource.kubernetes.io/pcieRoot", String(board.pcie_root));
+  }
+  if (board.numa_node >= 0) {
+    attributes.Set("resource.kubernetes.io/numaNode", Value::Object({{"int", board.numa_node}}));
+  }
 }
 
 // The largest value of each engine over all profiles: what the whole GPU offers for sharing out.
@@ -67,9 +75,9 @@ void AddEngines(const Engines& engines, const std::array<std::string_view, 6>& n
   }
 }
 
-void AddSlices(int first, int count, Value& counters) {
+void AddSlices(std::string_view name, int first, int count, Value& target) {
   for (int slice = first; slice < first + count; ++slice) {
-    counters.Set(fmt::format("memory-slice-{}", slice), Amount("1"));
+    target.Set(fmt::format("{}{}", name, slice), Amount("1"));
   }
 }
 
@@ -78,7 +86,7 @@ Value AllCounters(const Model& model) {
   Value counters = Value::Object();
   AddEngines(EnginesMax(model), kEngineCounters, counters);
   counters.Set("memory", Mebibytes(ProfileMemoryMax(model)));
-  AddSlices(0, model.memory_slices, counters);
+  AddSlices("memory-slice-", 0, model.memory_slices, counters);
   return counters;
 }
 
@@ -95,12 +103,10 @@ Value WholeGpu(const Board& board) {
   AddSharedAttributes(board, attributes);
   Value capacity = Value::Object({{"memory", Mebibytes(model.memory_mib)}});
   Value device = Value::Object({{"name", WholeName(board)}});
-  if (board.mig == MigMode::kDynamic) AddEngines(EnginesMax(model), kEngineCapacities, capacity);
+  if (CanBeCut(board)) AddEngines(EnginesMax(model), kEngineCapacities, capacity);
   device.Set("attributes", std::move(attributes));
   device.Set("capacity", std::move(capacity));
-  if (board.mig == MigMode::kDynamic) {
-    device.Set("consumesCounters", Consumes(board, AllCounters(model)));
-  }
+  if (CanBeCut(board)) device.Set("consumesCounters", Consumes(board, AllCounters(model)));
   return device;
 }
 
@@ -114,40 +120,67 @@ std::string NameOfProfile(std::string_view profile) {
   return name;
 }
 
+// A part that exists has its UUID and tells its slices as capacities; one that is still to be made
+// takes them from the counters of its GPU.
 Value MigDevice(const Board& board, const BoardDevice& part) {
   const MigProfile& profile = *part.profile;
-  Value attributes = Value::Object({{"type", String("mig")},
-                                    {"parentUUID", String(board.uuid)},
-                                    {"profile", String(profile.name)}});
+  Value attributes = Value::Object({{"type", String("mig")}});
+  if (!part.uuid.empty()) attributes.Set("uuid", String(part.uuid));
+  attributes.Set("parentUUID", String(board.uuid));
+  attributes.Set("profile", String(profile.name));
   AddSharedAttributes(board, attributes);
   Value capacity = Value::Object({{"memory", Mebibytes(profile.memory_mib)}});
   AddEngines(profile.engines, kEngineCapacities, capacity);
+  if (!CanBeCut(board)) AddSlices("memorySlice", part.start, profile.slices, capacity);
+  Value device = Value::Object({{"name", part.name},
+                                {"attributes", std::move(attributes)},
+                                {"capacity", std::move(capacity)}});
+  if (!CanBeCut(board)) return device;
   Value counters = Value::Object();
   AddEngines(profile.engines, kEngineCounters, counters);
   counters.Set("memory", Mebibytes(profile.memory_mib));
-  AddSlices(part.start, profile.slices, counters);
-  return Value::Object({{"name", part.name},
-                        {"attributes", std::move(attributes)},
-                        {"capacity", std::move(capacity)},
-                        {"consumesCounters", Consumes(board, std::move(counters))}});
+  AddSlices("memory-slice-", part.start, profile.slices, counters);
+  device.Set("consumesCounters", Consumes(board, std::move(counters)));
+  return device;
 }
 
-std::vector<Value> PartitionableDevices(const Board& board) {
+std::vector<Value> PublishedDevices(const Board& board, const TaintsOfDevice& taints) {
   std::vector<Value> devices;
   for (const BoardDevice& device : DevicesOf(board)) {
     devices.push_back(device.profile == nullptr ? WholeGpu(board) : MigDevice(board, device));
+    if (!taints) continue;
+    if (std::vector<Value> of_device = taints(board, device); !of_device.empty()) {
+      devices.back().Set("taints", Value::Array(std::move(of_device)));
+    }
   }
   return devices;
 }
 
-void AppendDevices(std::vector<Value> devices, std::size_t per_slice_max,
-                   std::vector<node::SliceContent>& slices) {
-  for (std::size_t first = 0; first < devices.size(); first += per_slice_max) {
-    const std::size_t end = std::min(devices.size(), first + per_slice_max);
+void AppendDevices(const std::vector<Value>& devices, std::vector<node::SliceContent>& slices) {
+  for (std::size_t first = 0; first < devices.size(); first += kDevicesPerSliceMax) {
+    const std::size_t end = std::min(devices.size(), first + kDevicesPerSliceMax);
     slices.push_back({{},
                       {devices.begin() + static_cast<std::ptrdiff_t>(first),
                        devices.begin() + static_cast<std::ptrdiff_t>(end)}});
   }
+}
+
+// The parts of `board` that exist, as devices.
+std::vector<BoardDevice> ExistingParts(const Board& board) {
+  std::vector<BoardDevice> devices;
+  for (const Part& part : board.parts) {
+    const MigProfile* profile = FindProfile(*board.model, part.profile);
+    if (profile == nullptr) continue;
+    devices.push_back({.name = PartName(board.minor, *profile, part.start),
+                       .profile = profile,
+                       .start = part.start,
+                       .uuid = part.uuid});
+  }
+  std::ranges::sort(devices, [](const BoardDevice& a, const BoardDevice& b) {
+    return std::tuple(-a.profile->slices, a.profile->id, a.start) <
+           std::tuple(-b.profile->slices, b.profile->id, b.start);
+  });
+  return devices;
 }
 
 }  // namespace
@@ -156,28 +189,41 @@ bool CanBeCut(const Board& board) {
   return board.mig == MigMode::kDynamic && !board.model->profiles.empty();
 }
 
+bool TogglesMig(const Board& board) { return CanBeCut(board) && !board.model->mig_needs_reset; }
+
+const MigProfile* FindProfile(const Model& model, int id) {
+  const auto found = std::ranges::find(model.profiles, id, &MigProfile::id);
+  return found == model.profiles.end() ? nullptr : &*found;
+}
+
+std::string PartName(int minor, const MigProfile& profile, int start) {
+  return fmt::format("gpu-{}-mig-{}-{}-{}", minor, NameOfProfile(profile.name), profile.id, start);
+}
+
 // MIG is switched on and off only where that needs no reset; boards of Ampere offer their parts
 // without the whole.
 std::vector<BoardDevice> DevicesOf(const Board& board) {
-  if (!CanBeCut(board)) return {{.name = WholeName(board)}};
+  if (board.mig == MigMode::kStatic) return ExistingParts(board);
+  if (!CanBeCut(board)) return {{.name = WholeName(board), .uuid = board.uuid}};
   std::vector<BoardDevice> devices;
-  if (!board.model->mig_needs_reset) devices.push_back({.name = WholeName(board)});
+  if (TogglesMig(board)) devices.push_back({.name = WholeName(board), .uuid = board.uuid});
   std::vector<const MigProfile*> profiles;
   for (const MigProfile& profile : board.model->profiles) profiles.push_back(&profile);
   std::ranges::stable_sort(profiles, std::greater{}, &MigProfile::slices);
   for (const MigProfile* profile : profiles) {
     for (int i = 0; i < profile->placements; ++i) {
       const int start = i * profile->slices;
-      devices.push_back({.name = fmt::format("gpu-{}-mig-{}-{}-{}", board.minor,
-                                             NameOfProfile(profile->name), profile->id, start),
+      devices.push_back({.name = PartName(board.minor, *profile, start),
                          .profile = profile,
-                         .start = start});
+                         .start = start,
+                         .uuid = {}});
     }
   }
   return devices;
 }
 
-std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards) {
+std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards,
+                                         const TaintsOfDevice& taints) {
   std::vector<node::SliceContent> slices;
   std::vector<Value> counter_sets;
   for (const Board& board : boards) {
@@ -191,17 +237,16 @@ std::vector<node::SliceContent> SlicesOf(const std::vector<Board>& boards) {
                        counter_sets.begin() + static_cast<std::ptrdiff_t>(end)},
                       {}});
   }
-  std::vector<Value> whole;
+  std::vector<Value> plain;
   for (const Board& board : boards) {
+    std::vector<Value> devices = PublishedDevices(board, taints);
     if (CanBeCut(board)) {
-      AppendDevices(PartitionableDevices(board), kCountingDevicesPerSliceMax, slices);
+      AppendDevices(devices, slices);
     } else {
-      Board plain = board;
-      plain.mig = MigMode::kOff;
-      whole.push_back(WholeGpu(plain));
+      std::ranges::move(devices, std::back_inserter(plain));
     }
   }
-  AppendDevices(std::move(whole), kDevicesPerSliceMax, slices);
+  AppendDevices(plain, slices);
   return slices;
 }
 

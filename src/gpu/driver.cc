@@ -5,177 +5,247 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace drachma::gpu {
 namespace {
 
 using json::Value;
+using node::ClaimState;
+using node::JournalRecord;
 
-struct ClassEntry {
-  std::string_view name;
-  std::string_view expression;
-  std::string_view extended_resource;
-};
+constexpr std::string_view kCdiVendor = "k8s.gpu.nvidia.com";
 
-constexpr ClassEntry kClasses[] = {
-    {"gpu.nvidia.com",
-     "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'",
-     "nvidia.com/gpu"},
-    {"mig.nvidia.com",
-     "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'mig'",
-     {}},
-    {"vfio.gpu.nvidia.com",
-     "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'vfio'",
-     {}},
-    {"compute-domain-daemon.nvidia.com",
-     "device.driver == 'compute-domain.nvidia.com' && "
-     "device.attributes['compute-domain.nvidia.com'].type == 'daemon'",
-     {}},
-    {"compute-domain-default-channel.nvidia.com",
-     "device.driver == 'compute-domain.nvidia.com' && "
-     "device.attributes['compute-domain.nvidia.com'].type == 'channel' && "
-     "device.attributes['compute-domain.nvidia.com'].id == 0",
-     {}},
-};
+std::string UidOf(const Value& claim) {
+  return std::string(claim.At({"metadata", "uid"}).AsString());
+}
 
-// The CDI name of a device of a claim; a claim's devices stand in one spec of its own.
-std::string CdiName(std::string_view claim_uid, std::string_view device) {
-  return fmt::format("k8s.gpu.nvidia.com/claim={}-{}", claim_uid, device);
+void Merge(node::CdiEdits from, node::CdiEdits& to) {
+  to.env.merge(from.env);
+  std::ranges::move(from.device_nodes, std::back_inserter(to.device_nodes));
+  std::ranges::move(from.mounts, std::back_inserter(to.mounts));
+  std::ranges::move(from.hooks, std::back_inserter(to.hooks));
 }
 
 }  // namespace
 
-std::vector<Value> DeviceClasses() {
-  std::vector<Value> classes;
-  for (const ClassEntry& entry : kClasses) {
-    Value spec = Value::Object(
-        {{"selectors", Value::Array({Value::Object(
-                           {{"cel", Value::Object({{"expression", entry.expression}})}})})}});
-    if (!entry.extended_resource.empty()) {
-      spec.Set("extendedResourceName", entry.extended_resource);
-    }
-    classes.push_back(Value::Object({{"apiVersion", "resource.k8s.io/v1"},
-                                     {"kind", "DeviceClass"},
-                                     {"metadata", Value::Object({{"name", entry.name}})},
-                                     {"spec", std::move(spec)}}));
-  }
-  return classes;
-}
-
-Result<std::unique_ptr<GpuDriver>> GpuDriver::Create(std::string pool,
-                                                     std::unique_ptr<Backend> backend) {
-  DRA_ASSIGN(std::vector<Board> boards, backend->Enumerate());
-  return std::unique_ptr<GpuDriver>(
-      new GpuDriver(std::move(pool), std::move(backend), std::move(boards)));
-}
-
-GpuDriver::GpuDriver(std::string pool, std::unique_ptr<Backend> backend, std::vector<Board> boards)
-    : pool_(std::move(pool)),
+GpuDriver::GpuDriver(Options options, std::unique_ptr<Backend> backend, node::Journal journal)
+    : pool_(std::move(options.pool)),
       backend_(std::move(backend)),
-      boards_(std::move(boards)),
-      slices_(SlicesOf(boards_)) {
-  for (const Board& board : boards_) {
-    for (BoardDevice& device : DevicesOf(board)) {
-      std::string name = device.name;
-      offers_.emplace(std::move(name), Offer{&board, std::move(device), {}});
-    }
-  }
-}
+      journal_(std::move(journal)),
+      cdi_(std::move(options.cdi), std::string(kCdiVendor)) {}
 
 std::vector<node::Pool> GpuDriver::Pools() const {
-  if (slices_.empty()) return {};
+  if (!published_) return {};
   return {node::Pool{.name = pool_, .generation = 0, .slices = slices_}};
 }
 
-void GpuDriver::OnPoolsChanged(std::function<void()> changed) { changed_ = std::move(changed); }
+std::vector<node::HeldClaim> GpuDriver::Held() const {
+  std::vector<node::HeldClaim> held;
+  for (const auto& [uid, record] : journal_.records()) {
+    held.push_back({.claim = record.claim, .devices = {}});
+    for (const auto& [device, holder] : holders_) {
+      if (holder == uid) held.back().devices.push_back(device);
+    }
+  }
+  return held;
+}
 
-Result<GpuDriver::Offer*> GpuDriver::Take(const Value& result, std::string_view claim_uid) {
+Result<const GpuDriver::Offer*> GpuDriver::Take(const Value& result,
+                                                std::string_view claim_uid) const {
   const std::string_view device = result["device"].AsString();
   const auto offer = offers_.find(device);
   if (offer == offers_.end() || result["pool"].AsString() != pool_) {
     return Fail(Code::kNotFound, fmt::format("requested device is not allocatable: {}", device));
   }
   if (result["adminAccess"].AsBool()) return &offer->second;
-  const std::string& holder = offer->second.holder;
-  if (!holder.empty() && holder != claim_uid) {
-    return Fail(Code::kConflict, fmt::format("device {} is in use by claim {}", device, holder));
+  const auto holder = holders_.find(device);
+  if (holder != holders_.end() && holder->second != claim_uid) {
+    return Fail(Code::kConflict,
+                fmt::format("device {} is in use by claim {}", device, holder->second));
   }
   return &offer->second;
 }
 
-Status GpuDriver::SetUp(const Value& claim, std::span<const Value* const> results,
-                        std::span<SetUpDevice> devices, std::vector<Change>& changes) {
-  std::vector<ClaimedDevice> claimed;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    claimed.push_back(
-        {.request = std::string((*results[i])["request"].AsString()),
-         .name = devices[i].device->name,
-         .type = devices[i].device->profile == nullptr ? DeviceType::kGpu : DeviceType::kMig});
-  }
-  DRA_ASSIGN(const std::vector<ConfigGroup> groups,
-             GroupsOf(kDriverName, claim.At({"status", "allocation"}), claimed));
-  DRA_TRY(MakeParts(*backend_, devices, changes));
-  for (const ConfigGroup& group : groups) {
-    DRA_TRY(Share(*backend_, claim.At({"metadata", "uid"}).AsString(), group, devices, changes));
+// Undoing a plan destroys what lies where its parts go. Nothing may lie there before.
+Status GpuDriver::CheckRoom(std::span<const Change> changes) const {
+  const auto makes_part = [](const Change& change) { return change.kind == Change::Kind::kPart; };
+  if (std::ranges::none_of(changes, makes_part)) return {};
+  DRA_ASSIGN(const std::vector<Board> boards, backend_->Enumerate());
+  for (const Change& change : changes) {
+    const auto board = std::ranges::find(boards, change.minor, &Board::minor);
+    if (!makes_part(change) || board == boards.end()) continue;
+    for (const Part& part : board->parts) {
+      if (part.profile != change.part.profile || part.start != change.part.start) continue;
+      return Fail(Code::kConflict,
+                  fmt::format("GPU {} has a {} at slice {} already: {}", change.minor,
+                              change.profile->name, part.start, part.uuid));
+    }
   }
   return {};
 }
 
-node::PrepareResult GpuDriver::PrepareOne(const Value& claim) {
-  const std::string uid(claim.At({"metadata", "uid"}).AsString());
-  if (const auto known = prepared_.find(uid); known != prepared_.end()) {
-    return known->second.devices;
-  }
-  const std::vector<const Value*> results = node::ResultsOf(claim, kDriverName);
-  std::vector<SetUpDevice> devices;
-  for (const Value* result : results) {
+Result<GpuDriver::Preparation> GpuDriver::Plan(const Value& claim) const {
+  const std::string uid = UidOf(claim);
+  const Value& metadata = claim["metadata"];
+  Preparation plan{.record = {.claim = {.ns = std::string(metadata["namespace"].AsString()),
+                                        .name = std::string(metadata["name"].AsString()),
+                                        .uid = uid}}};
+  plan.results = node::ResultsOf(claim, kDriverName);
+  std::vector<ClaimedDevice> claimed;
+  Value held = Value::Array();
+  for (const Value* result : plan.results) {
     DRA_ASSIGN(const Offer* offer, Take(*result, uid));
-    devices.push_back({.board = offer->board,
-                       .device = &offer->device,
-                       .admin = (*result)["adminAccess"].AsBool(),
-                       .uuid = offer->board->uuid,
-                       .report = {}});
+    const bool admin = (*result)["adminAccess"].AsBool();
+    plan.devices.push_back({.board = &boards_[offer->board],
+                            .device = &offer->device,
+                            .admin = admin,
+                            .uuid = offer->device.uuid,
+                            .daemon = {},
+                            .report = {}});
+    claimed.push_back(
+        {.request = std::string((*result)["request"].AsString()),
+         .name = offer->device.name,
+         .type = offer->device.profile == nullptr ? DeviceType::kGpu : DeviceType::kMig});
+    if (!admin) held.Append(offer->device.name);
   }
-  Preparation preparation;
-  if (Status done = SetUp(claim, results, devices, preparation.changes); !done) {
-    Undo(*backend_, std::move(preparation.changes));
-    return std::unexpected(std::move(done.error()));
+  DRA_ASSIGN(const std::vector<ConfigGroup> groups,
+             GroupsOf(kDriverName, claim.At({"status", "allocation"}), claimed));
+  DRA_ASSIGN(plan.changes, PlanChanges(uid, groups, plan.devices));
+  DRA_TRY(CheckRoom(plan.changes));
+  plan.record.detail =
+      Value::Object({{"held", std::move(held)}, {"changes", WriteChanges(plan.changes)}});
+  return plan;
+}
+
+Result<Value> GpuDriver::SpecOf(const Preparation& preparation) const {
+  node::CdiSpec spec;
+  DRA_ASSIGN(spec.common, backend_->CommonEdits());
+  for (const SetUpDevice& device : preparation.devices) {
+    const BoardDevice& offered = *device.device;
+    const Part part{.uuid = device.uuid,
+                    .profile = offered.profile == nullptr ? 0 : offered.profile->id,
+                    .start = offered.start};
+    // Administrators may look at a part that nobody has made: at its GPU, that is.
+    const bool whole = offered.profile == nullptr || device.uuid.empty();
+    DRA_ASSIGN(node::CdiEdits edits, backend_->EditsOf(*device.board, whole ? nullptr : &part));
+    if (!device.daemon.empty()) Merge(backend_->MpsEdits(device.daemon), edits);
+    spec.devices.push_back({.name = offered.name, .edits = std::move(edits)});
   }
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const Value& result = *results[i];
-    const std::string& name = devices[i].device->name;
-    if (!result["adminAccess"].AsBool()) offers_.find(name)->second.holder = uid;
-    preparation.devices.push_back({
+  return node::WriteCdiSpec(cdi_.vendor(), preparation.record.claim.uid, spec);
+}
+
+Status GpuDriver::Carry(Preparation& preparation) {
+  JournalRecord& record = preparation.record;
+  const std::string& uid = record.claim.uid;
+  for (Change& change : preparation.changes) {
+    DRA_TRY(Apply(*backend_, change));
+    if (change.kind != Change::Kind::kPart) continue;
+    for (SetUpDevice& device : preparation.devices) {
+      if (device.admin || device.device->profile != change.profile ||
+          device.board->minor != change.minor || device.device->start != change.part.start) {
+        continue;
+      }
+      device.uuid = change.part.uuid;
+      device.report.Set("uuid", device.uuid);
+    }
+  }
+  record.detail.Set("changes", WriteChanges(preparation.changes));
+  for (std::size_t i = 0; i < preparation.devices.size(); ++i) {
+    const Value& result = *preparation.results[i];
+    const std::string& name = preparation.devices[i].device->name;
+    record.devices.push_back({
         .requests = {std::string(node::BaseRequest(result["request"].AsString()))},
         .pool = pool_,
         .device = name,
-        .cdi_device_ids = {CdiName(uid, name)},
+        .cdi_device_ids = {node::CdiDeviceId(cdi_.vendor(), uid, name)},
         .share_id = std::string(result["shareID"].AsString()),
-        .report = std::move(devices[i].report),
+        .report = std::move(preparation.devices[i].report),
     });
   }
-  return prepared_.emplace(uid, std::move(preparation)).first->second.devices;
+  if (cdi_.writes()) {
+    DRA_ASSIGN(Value spec, SpecOf(preparation));
+    DRA_TRY(cdi_.Write(uid, spec));
+    record.detail.Set("cdi", std::move(spec));
+  }
+  record.state = ClaimState::kPrepareCompleted;
+  return journal_.Put(record);
+}
+
+node::PrepareResult GpuDriver::PrepareOne(const Value& claim) {
+  const std::string uid = UidOf(claim);
+  if (const JournalRecord* known = journal_.Find(uid)) {
+    if (known->state == ClaimState::kPrepareCompleted) {
+      if (cdi_.writes()) DRA_TRY(cdi_.Write(uid, known->detail["cdi"]));
+      return known->devices;
+    }
+    DRA_TRY(TakeBack(*known));
+  }
+  DRA_ASSIGN(Preparation preparation, Plan(claim));
+  // What the journal need not undo need not be in it before it is done.
+  if (!preparation.changes.empty()) DRA_TRY(journal_.Put(preparation.record));
+  Hold(preparation.record);
+  if (Status done = Carry(preparation); !done) {
+    preparation.record.state = ClaimState::kPrepareStarted;
+    if (const Status back = TakeBack(std::move(preparation.record)); !back) {
+      Log(LogLevel::kWarning, "gpu", "claim {}: cannot undo what was done: {}", uid,
+          back.error().message);
+    }
+    return std::unexpected(std::move(done.error()));
+  }
+  return std::move(preparation.record.devices);
+}
+
+void GpuDriver::Hold(const JournalRecord& record) {
+  for (const Value& device : record.detail["held"].Items()) {
+    holders_.insert_or_assign(std::string(device.AsString()), record.claim.uid);
+  }
+}
+
+void GpuDriver::Release(std::string_view claim_uid) {
+  bool vanished = false;
+  std::erase_if(holders_, [&](const auto& entry) {
+    if (entry.second != claim_uid) return false;
+    vanished |= vanished_.erase(entry.first) > 0;
+    return true;
+  });
+  if (vanished) Publish();
+}
+
+Status GpuDriver::TakeBack(JournalRecord record) {
+  const std::string uid = record.claim.uid;
+  DRA_TRY(Undo(*backend_, ReadChanges(record.detail["changes"])));
+  DRA_TRY(cdi_.Remove(uid));
+  DRA_TRY(journal_.Erase(uid));
+  Release(uid);
+  return {};
+}
+
+Status GpuDriver::UnprepareOne(const std::string& claim_uid) {
+  const JournalRecord* known = journal_.Find(claim_uid);
+  if (known == nullptr) {
+    DRA_TRY(cdi_.Remove(claim_uid));  // of a claim that a damaged journal forgot
+    if (leftovers_) Reconcile();
+    return {};
+  }
+  JournalRecord record = *known;
+  // From here on it is not to be answered from the journal, however far the undoing comes.
+  if (record.state == ClaimState::kPrepareCompleted && !record.detail["changes"].empty()) {
+    record.state = ClaimState::kPrepareStarted;
+    DRA_TRY(journal_.Put(record));
+  }
+  return TakeBack(std::move(record));
 }
 
 void GpuDriver::Prepare(std::span<const Value> claims, PrepareDone done) {
   node::PrepareAnswer answer;
-  for (const Value& claim : claims) {
-    answer.emplace(claim.At({"metadata", "uid"}).AsString(), PrepareOne(claim));
-  }
+  for (const Value& claim : claims) answer.emplace(UidOf(claim), PrepareOne(claim));
   done(std::move(answer));
 }
 
 void GpuDriver::Unprepare(std::span<const node::ClaimRef> claims, UnprepareDone done) {
   node::UnprepareAnswer answer;
-  for (const node::ClaimRef& claim : claims) {
-    if (const auto known = prepared_.find(claim.uid); known != prepared_.end()) {
-      Undo(*backend_, std::move(known->second.changes));
-      for (auto& [name, offer] : offers_) {
-        if (offer.holder == claim.uid) offer.holder.clear();
-      }
-      prepared_.erase(known);
-    }
-    answer.emplace(claim.uid, Status());
-  }
+  for (const node::ClaimRef& claim : claims) answer.emplace(claim.uid, UnprepareOne(claim.uid));
   done(std::move(answer));
 }
 

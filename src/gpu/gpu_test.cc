@@ -4,8 +4,8 @@
 
 #include "gpu/board.h"
 #include "gpu/driver.h"
-#include "json/json.h"
-#include "json/yaml.h"
+#include "gpu/sim_backend.h"
+#include "gpu/testing.h"
 
 namespace drachma::gpu {
 namespace {
@@ -73,15 +73,8 @@ class DriverTest : public testing::Test {
     hardware_ = backend.get();
     driver_ = std::move(*GpuDriver::Create("node-1", std::move(backend)));
   }
-  node::PrepareResult Prepare(const Value& claim) {
-    node::PrepareAnswer answer;
-    driver_->Prepare({&claim, 1}, [&](node::PrepareAnswer a) { answer = std::move(a); });
-    return answer.at(std::string(claim["metadata"]["uid"].AsString()));
-  }
-  void Unprepare(std::string uid) {
-    const node::ClaimRef ref{.uid = std::move(uid)};
-    driver_->Unprepare({&ref, 1}, [](const node::UnprepareAnswer&) {});
-  }
+  node::PrepareResult Prepare(const Value& claim) { return PrepareClaim(*driver_, claim); }
+  void Unprepare(std::string uid) { ASSERT_TRUE(UnprepareClaim(*driver_, std::move(uid))); }
   std::unique_ptr<GpuDriver> driver_;
   SimBackend* hardware_ = nullptr;  // the driver's
 };
@@ -113,47 +106,6 @@ TEST_F(DriverTest, AdminAccessNeitherTakesNorNeedsTheDevice) {
 }
 
 TEST_F(DriverTest, AnUnknownDeviceIsRefused) { EXPECT_FALSE(Prepare(Claim("a", "gpu-9"))); }
-
-// A claim with devices `names` of requests r0, r1, … and configs from YAML.
-Value ConfiguredClaim(std::string_view uid, std::initializer_list<std::string_view> names,
-                      std::string_view configs) {
-  Value results = Value::Array();
-  for (const std::string_view name : names) {
-    results.Append(Value::Object({{"request", fmt::format("r{}", results.size())},
-                                  {"driver", kDriverName},
-                                  {"pool", "node-1"},
-                                  {"device", name}}));
-  }
-  const Value devices = Value::Object(
-      {{"results", std::move(results)}, {"config", json::ReadYamlValue(configs).value()}});
-  return Value::Object(
-      {{"metadata", Value::Object({{"uid", uid}})},
-       {"status", Value::Object({{"allocation", Value::Object({{"devices", devices}})}})}});
-}
-
-constexpr std::string_view kLongTurns = R"(
-- source: FromClass
-  opaque:
-    driver: gpu.nvidia.com
-    parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Short}}}
-- source: FromClaim
-  requests: [r0]
-  opaque:
-    driver: gpu.nvidia.com
-    parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Long}}}
-)";
-
-constexpr std::string_view kMps = R"(
-- source: FromClaim
-  opaque:
-    driver: gpu.nvidia.com
-    parameters:
-      apiVersion: resource.nvidia.com/v1beta1
-      kind: GpuConfig
-      sharing:
-        strategy: MPS
-        mpsConfig: {defaultActiveThreadPercentage: 50, defaultPinnedDeviceMemoryLimit: 10Gi, defaultPerDevicePinnedMemoryLimit: {"1": 5Gi}}
-)";
 
 TEST_F(DriverTest, TheClaimsTimeSliceOverridesTheClasss) {
   const auto devices = Prepare(ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kLongTurns));
@@ -199,11 +151,13 @@ TEST_F(MigDriverTest, PartsAreMadeForAClaimAndGoWithIt) {
       Prepare(ConfiguredClaim("a", {"gpu-0-mig-1g10gb-19-0", "gpu-0-mig-3g40gb-9-4"}, "[]"));
   ASSERT_TRUE(devices) << devices.error().message;
   ASSERT_THAT(hardware_->settings(0).parts, SizeIs(2));
+  EXPECT_TRUE(hardware_->settings(0).mig_enabled);
   EXPECT_EQ((*devices)[1].report["uuid"].AsString(), hardware_->settings(0).parts[1].uuid);
   // A part that would lie over them is refused by the hardware, whatever was allocated.
   EXPECT_FALSE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
   Unprepare("a");
   EXPECT_THAT(hardware_->settings(0).parts, SizeIs(0));
+  EXPECT_FALSE(hardware_->settings(0).mig_enabled);
   EXPECT_TRUE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
 }
 
@@ -212,11 +166,9 @@ TEST(Driver, MpsRunsOnGpusThatCannotBeCutWhateverTheirMigMode) {
       "node-1",
       std::make_unique<SimBackend>("node-1", *FindModel("L4-24GB"), 2, MigMode::kDynamic));
   const Value claim = ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kMps);
-  (*driver)->Prepare({&claim, 1}, [](const node::PrepareAnswer& answer) {
-    const node::PrepareResult& devices = answer.at("a");
-    ASSERT_TRUE(devices) << devices.error().message;
-    EXPECT_EQ((*devices)[0].report.At({"sharing", "strategy"}).AsString(), "MPS");
-  });
+  const node::PrepareResult devices = PrepareClaim(**driver, claim);
+  ASSERT_TRUE(devices) << devices.error().message;
+  EXPECT_EQ((*devices)[0].report.At({"sharing", "strategy"}).AsString(), "MPS");
 }
 
 TEST_F(MigDriverTest, NoMpsWhereGpusAreCut) {

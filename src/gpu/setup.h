@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/backend.h"
 #include "gpu/board.h"
 #include "gpu/claim_config.h"
 #include "json/value.h"
@@ -18,30 +19,44 @@ struct SetUpDevice {
   const Board* board = nullptr;
   const BoardDevice* device = nullptr;
   bool admin = false;  // adminAccess: it is looked at, and stays as others set it up
-  std::string uuid;    // of the GPU, or of the part once it has been made
+  std::string uuid;    // of the GPU or the part; empty until the part has been made
+  std::string daemon;  // the MPS daemon that serves it; empty: none
   json::Value report;  // what was done to it, for status.devices[].data; null: nothing
 };
 
-// One thing that was done to the hardware for a claim: all it takes to undo it.
+// One thing that is done to the hardware for a claim. The plan of all of them is written down
+// before the first one is done, so that a driver that was killed on the way can undo what it did
+// without knowing how far it came.
 struct Change {
-  enum class Kind : std::uint8_t { kPart, kTimeSlice, kComputeMode, kMpsDaemon };
+  enum class Kind : std::uint8_t { kMigMode, kPart, kComputeMode, kTimeSlice, kMpsDaemon };
   Kind kind = Kind::kPart;
   int minor = 0;
-  std::string id;  // the part's UUID, the daemon's id
+  Part part;                            // kPart; its uuid is filled in when it has been made
+  const MigProfile* profile = nullptr;  // kPart, until it has been made
+  ComputeMode mode = ComputeMode::kDefault;
+  TimeSlice slice = TimeSlice::kDefault;
+  MpsDaemon daemon;
 };
 
-// Makes the parts among `devices` and fills in their uuids. Appends what was done to `changes`,
-// also when it fails on the way. ERRORS: the backend's.
-[[nodiscard]] Status MakeParts(Backend& backend, std::span<SetUpDevice> devices,
-                               std::vector<Change>& changes);
+// What is to be done so that `devices` serve the claim as the configs of its groups say: parts are
+// made, whole GPUs get time slices or MPS (time slices of parts mean nothing to the hardware).
+// Fills in the devices' reports and daemons. Pure.
+// ERRORS: kInvalid for memory limits, and for MPS where parts are made for claims (the NVIDIA
+// driver's gates for the two exclude each other).
+[[nodiscard]] Result<std::vector<Change>> PlanChanges(std::string_view claim_uid,
+                                                      std::span<const ConfigGroup> groups,
+                                                      std::span<SetUpDevice> devices);
 
-// Sets the devices of `group` up as its config says: time slices and MPS of whole GPUs (time slices
-// of parts mean nothing to the hardware). ERRORS: kInvalid for memory limits, and for MPS where
-// parts are made (the NVIDIA driver's gates for the two exclude each other); the backend's.
-[[nodiscard]] Status Share(Backend& backend, std::string_view claim_uid, const ConfigGroup& group,
-                           std::span<SetUpDevice> devices, std::vector<Change>& changes);
+// ERRORS: the backend's.
+[[nodiscard]] Status Apply(Backend& backend, Change& change);
 
-// Undoes `changes`, the last first. What cannot be undone is logged and left.
-void Undo(Backend& backend, std::vector<Change> changes);
+// Undoes `changes`, the last first, whether or not they were made. What others (another claim's
+// part on the same GPU) still need stays.
+// ERRORS: the backend's, the first of them; the rest has been tried all the same.
+[[nodiscard]] Status Undo(Backend& backend, std::span<const Change> changes);
+
+// For the journal: all that Undo needs.
+[[nodiscard]] json::Value WriteChanges(std::span<const Change> changes);
+[[nodiscard]] std::vector<Change> ReadChanges(const json::Value& value);
 
 }  // namespace drachma::gpu

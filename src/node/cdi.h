@@ -62,6 +62,7 @@ class CdiFolder {
       : folder_(std::move(folder)), vendor_(std::move(vendor)) {}
 
   [[nodiscard]] const std::string& vendor() const { return vendor_; }
+  [[nodiscard]] bool writes() const { return folder_ != nullptr; }
   // `spec` is of WriteCdiSpec. A file that says the same already is left alone. ERRORS of all: the
   // folder's.
   [[nodiscard]] Status Write(std::string_view claim_uid, const json::Value& spec);
