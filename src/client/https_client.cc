@@ -8,6 +8,7 @@
 #include "client/request_url.h"
 #include "client/status_error.h"
 #include "json/json.h"
+#include "net/certificates.h"
 #include "net/http_client.h"
 
 namespace drachma::client {
@@ -31,12 +32,23 @@ void AddIdentity(const Identity& identity, net::Headers& headers) {
   }
 }
 
+// The bearer token of now; the last one that is known when its file cannot be read.
+std::string TokenOf(const KubeConfig& config) {
+  if (config.token_file.empty()) return config.token;
+  Result<std::string> token = net::ReadFile(config.token_file);
+  if (!token) return config.token;
+  while (token->ends_with('\n')) token->pop_back();
+  return *std::move(token);
+}
+
 net::Headers HeadersOf(const KubeConfig& config, const std::string& user_agent,
                        const Request& request) {
   net::Headers headers;
   headers.Add("Accept", "application/json");
   headers.Add("User-Agent", user_agent);
-  if (!config.token.empty()) headers.Add("Authorization", "Bearer " + config.token);
+  if (const std::string token = TokenOf(config); !token.empty()) {
+    headers.Add("Authorization", "Bearer " + token);
+  }
   if (request.as != nullptr) {
     AddIdentity(*request.as, headers);
   } else if (!config.impersonate_user.empty()) {
@@ -227,6 +239,7 @@ Result<std::unique_ptr<HttpsClientFactory>> HttpsClientFactory::Make(KubeConfig 
 std::unique_ptr<HttpsClientFactory> HttpsClientFactory::WithToken(std::string token) const {
   KubeConfig config = config_;
   config.token = std::move(token);
+  config.token_file.clear();
   return std::unique_ptr<HttpsClientFactory>(new HttpsClientFactory(std::move(config), http_));
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <future>
 
 #include "client/objects.h"
@@ -25,6 +27,7 @@ class HttpsClientTest : public ::testing::Test {
     config.server = "https://127.0.0.1:" + std::to_string(server_->port());
     config.ca_pem = net::TestCertificates::Get().authority.certificate_pem;
     config.token = "secret";
+    config.token_file = token_file_;
     auto made = HttpsClientFactory::Make(std::move(config));
     ASSERT_TRUE(made) << made.error().message;
     factory_ = *std::move(made);
@@ -53,12 +56,29 @@ class HttpsClientTest : public ::testing::Test {
     return answer.get_future().get();
   }
 
+  std::string token_file_;
   ThreadExecutor executor_{"test"};
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<HttpsClientFactory> factory_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Watch> watch_;
 };
+
+TEST_F(HttpsClientTest, ATokenThatIsReplacedIsReadAnew) {
+  char name[] = "/tmp/https-client-test-XXXXXX";
+  const std::string dir = mkdtemp(name);
+  token_file_ = dir + "/token";
+  Serve([](const net::HttpRequest& request, const std::shared_ptr<net::HttpResponder>& responder) {
+    const json::Value seen = json::Value::Object({{"token", request.headers.Get("Authorization")}});
+    responder->Respond({.body = {net::Share(json::Write(seen))}});
+  });
+  for (const std::string token : {"one", "two"}) {
+    std::ofstream(token_file_) << token << "\n";
+    EXPECT_EQ((*Call(GetRequest(resources::kPods, "ns", "p")))["token"].AsString(),
+              "Bearer " + token);
+  }
+  std::filesystem::remove_all(dir);
+}
 
 TEST_F(HttpsClientTest, ARequestGoesOutAsTheApiWantsIt) {
   Serve([](const net::HttpRequest& request, const std::shared_ptr<net::HttpResponder>& responder) {

@@ -222,13 +222,38 @@ std::vector<std::string> FilesOf(const KubeConfigSources& sources) {
   return files;
 }
 
+// The configuration of a pod. ERRORS: kNotFound naming the file of the service account.
+Result<KubeConfig> ConfigOfPod(const KubeConfigSources& sources) {
+  const bool v6 = sources.service_host.find(':') != std::string::npos;
+  KubeConfig config;
+  config.context = "in-cluster";
+  config.server = fmt::format("https://{}{}{}:{}", v6 ? "[" : "", sources.service_host,
+                              v6 ? "]" : "", sources.service_port);
+  config.token_file = sources.service_account + "/token";
+  for (const auto& [file, content] :
+       {std::pair("ca.crt", &config.ca_pem), std::pair("namespace", &config.ns),
+        std::pair("token", &config.token)}) {
+    const std::string path = fmt::format("{}/{}", sources.service_account, file);
+    auto text = net::ReadFile(path);
+    if (!text) {
+      return Fail(text.error().code,
+                  fmt::format("the pod's service account: {}: {}", path, text.error().message));
+    }
+    *content = *std::move(text);
+  }
+  return config;
+}
+
 }  // namespace
 
 KubeConfigSources SourcesFromEnvironment(std::string flag) {
   return {.flag = std::move(flag),
           .environment = Environment("KUBECONFIG"),
           .home = Environment("HOME"),
-          .context = {}};
+          .context = {},
+          .service_host = Environment("KUBERNETES_SERVICE_HOST"),
+          .service_port = Environment("KUBERNETES_SERVICE_PORT"),
+          .service_account = "/var/run/secrets/kubernetes.io/serviceaccount"};
 }
 
 Result<KubeConfig> LoadKubeConfig(const KubeConfigSources& sources) {
@@ -245,6 +270,7 @@ Result<KubeConfig> LoadKubeConfig(const KubeConfigSources& sources) {
       return Fail(text.error().code, fmt::format("kubeconfig {}: {}", path, text.error().message));
     }
   }
+  if (files.empty() && !sources.service_host.empty()) return ConfigOfPod(sources);
   if (files.empty()) {
     return Fail(Code::kNotFound,
                 fmt::format("no kubeconfig: give --kubeconfig or set KUBECONFIG (looked at {})",

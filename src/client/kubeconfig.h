@@ -20,6 +20,9 @@ struct KubeConfig {
   std::string certificate_pem;
   std::string key_pem;
   std::string token;
+  // Read anew for each request and used instead of `token`: a kubelet replaces the tokens of pods
+  // before they end.
+  std::string token_file;
   std::string username;
   std::string password;
   std::string ns = "default";
@@ -34,6 +37,11 @@ struct KubeConfigSources {
   std::string environment;  // $KUBECONFIG: files separated by ':'; the first to name a thing wins
   std::string home;         // $HOME: its .kube/config is the last resort
   std::string context;      // --context; empty: the file's current-context
+  // Within a pod: $KUBERNETES_SERVICE_HOST and _PORT, and the folder of the service account. Used
+  // when there is no file (client-go's in-cluster configuration).
+  std::string service_host = {};
+  std::string service_port = {};
+  std::string service_account = {};
 };
 // From the environment of this process.
 [[nodiscard]] KubeConfigSources SourcesFromEnvironment(std::string flag);

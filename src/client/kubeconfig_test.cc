@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace drachma::client {
 namespace {
 
@@ -101,6 +104,23 @@ TEST(KubeConfigTest, WithoutAnyFileThePlacesAreNamed) {
   EXPECT_EQ(config.error().message,
             "no kubeconfig: give --kubeconfig or set KUBECONFIG (looked at /nowhere/a, "
             "/nowhere/b)");
+}
+
+TEST(KubeConfigTest, WithinAPodItsServiceAccountIsUsed) {
+  char name[] = "/tmp/kubeconfig-test-XXXXXX";
+  const std::string dir = mkdtemp(name);
+  for (const auto& [file, text] :
+       {std::pair("token", "t"), std::pair("ca.crt", "CA"), std::pair("namespace", "drivers")}) {
+    std::ofstream(dir + "/" + file) << text;
+  }
+  const auto config =
+      LoadKubeConfig({.service_host = "fd00::1", .service_port = "443", .service_account = dir});
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->server, "https://[fd00::1]:443");
+  EXPECT_EQ(config->ca_pem, "CA");
+  EXPECT_EQ(config->ns, "drivers");
+  EXPECT_EQ(config->token_file, dir + "/token");
 }
 
 }  // namespace
