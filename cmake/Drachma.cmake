@@ -1,7 +1,7 @@
 # One folder of src/ is one CMake target; a folder may use only folders above it in this list.
 set(DRACHMA_LAYERS
     base num json net store cel/syntax cel/check cel/eval cel/ext api selector validation client quota
-    apiserver allocator state explain scheduler controllers node rpc gpu cluster lint cli)
+    apiserver allocator state webhook explain scheduler controllers node rpc gpu cluster lint cli)
 
 # drachma_target_name(OUT FOLDER): "cel/syntax" is the target drachma_cel_syntax.
 function(drachma_target_name out folder)

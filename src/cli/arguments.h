@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apiserver/limits.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "cli/output.h"
 #include "scheduler/scheduler.h"
@@ -119,6 +121,42 @@ struct TopArguments {
   OutputFormat output = OutputFormat::kTable;
 };
 int RunTop(const TopArguments& arguments);
+
+// `drachma drain`, `drachma undrain`.
+struct DrainArguments {
+  std::string kubeconfig;
+  std::string kind;  // "device", "node"; or with the name behind a slash
+  std::string name;
+  std::string effect = "NoExecute";
+  std::string reason;
+  std::optional<bool> wait;  // without it: when pods are evicted
+  Duration timeout{};        // 0: no end
+  bool dry_run = false;
+  OutputFormat output = OutputFormat::kTable;
+};
+int RunDrain(const DrainArguments& arguments);
+int RunUndrain(const DrainArguments& arguments);
+
+struct WebhookArguments {
+  std::string listen = "127.0.0.1:9443";
+  std::string tls_cert_file;
+  std::string tls_key_file;
+  std::string ca_file;  // that signed it, for the configuration
+  bool self_signed = false;
+  std::string cert_dir;  // of self_signed; empty: under the data folder
+  std::string service;   // "NAMESPACE/NAME"
+  std::string url;       // empty: https:// with the address that it listens on
+  std::string name = "drachma";
+  std::string failure_policy = "Fail";
+  bool register_itself = false;
+  bool ledger = true;
+  bool leader_elect = false;
+  Duration settle = std::chrono::seconds(5);
+  Duration admitted_max = std::chrono::seconds(90);
+  std::string driver_gates;  // "A=true,B=false"; empty: all are on
+  std::string kubeconfig;
+};
+int RunWebhook(const WebhookArguments& arguments);
 
 struct FleetArguments {
   std::string name;

@@ -346,6 +346,94 @@ void AddTop(CLI::App& app, Run& run) {
   command->callback([&run, arguments] { run = [arguments] { return RunTop(*arguments); }; });
 }
 
+void AddDrain(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<DrainArguments>();
+  const auto add_target = [arguments](CLI::App& command) {
+    command.add_option("kind", arguments->kind, "device or node")->type_name("KIND")->required();
+    command
+        .add_option("name", arguments->name,
+                    "DRIVER/POOL/DEVICE, DRIVER/POOL for all devices of a pool, or a node's name")
+        ->type_name("NAME");
+    command.add_flag("--dry-run", arguments->dry_run,
+                     "Tell what would be done, and change nothing");
+    AddKubeconfig(command, arguments->kubeconfig);
+    AddOutput(command, arguments->output);
+  };
+  CLI::App* drain =
+      AddCommand(app, "drain", "Taint devices, show who holds them, and wait until nobody does",
+                 "drachma drain device gpu.nvidia.com/h100-0/gpu-1 --reason \"XID 79\"\n"
+                 "  drachma drain device gpu.nvidia.com/h100-0 --effect NoSchedule\n"
+                 "  drachma drain node h100-0 --timeout 10m");
+  add_target(*drain);
+  drain
+      ->add_option("--effect", arguments->effect,
+                   "NoExecute evicts the pods, NoSchedule only keeps new ones away (default "
+                   "NoExecute)")
+      ->check(CLI::IsMember({"NoExecute", "NoSchedule"}))
+      ->type_name("EFFECT");
+  drain->add_option("--reason", arguments->reason, "Kept with the rule for whoever looks at it")
+      ->type_name("TEXT");
+  drain->add_flag_callback(
+      "--wait", [arguments] { arguments->wait = true; },
+      "Wait until nobody holds the devices (default with NoExecute)");
+  drain->add_flag_callback("--no-wait", [arguments] { arguments->wait = false; }, "Return at once");
+  AddDuration(*drain, "--timeout", arguments->timeout,
+              "Wait no longer than this (default 0: ever)");
+  drain->callback([&run, arguments] { run = [arguments] { return RunDrain(*arguments); }; });
+  CLI::App* undrain = AddCommand(app, "undrain", "Take back what drain did",
+                                 "drachma undrain device gpu.nvidia.com/h100-0/gpu-1");
+  add_target(*undrain);
+  undrain->callback([&run, arguments] { run = [arguments] { return RunUndrain(*arguments); }; });
+}
+
+void AddWebhook(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<WebhookArguments>();
+  WebhookArguments& to = *arguments;
+  CLI::App* command = AddCommand(
+      app, "webhook",
+      "Validating admission webhook: configs of the GPU drivers, and no device allocated twice",
+      "drachma webhook --listen 0.0.0.0:9443 --tls-cert-file tls.crt --tls-key-file tls.key\n"
+      "  drachma webhook --self-signed --register");
+  const auto text = [command](const char* name, std::string& value, const char* help,
+                              const char* type) {
+    command->add_option(name, value, help)->type_name(type);
+  };
+  text("--listen", to.listen, "Address (default 127.0.0.1:9443; port 0: a free one)", "HOST:PORT");
+  text("--tls-cert-file", to.tls_cert_file, "The server's certificate, PEM", "FILE");
+  text("--tls-key-file", to.tls_key_file, "Its key, PEM", "FILE");
+  text("--ca-file", to.ca_file, "Who signed it, for --register (default: the certificate)", "FILE");
+  command->add_flag("--self-signed", to.self_signed,
+                    "Make an authority and a certificate, keep them in --cert-dir, and print the "
+                    "ValidatingWebhookConfiguration");
+  text("--cert-dir", to.cert_dir, "Where --self-signed keeps them (default: in the data folder)",
+       "DIR");
+  text("--service", to.service, "The Service by which API servers reach it", "NAMESPACE/NAME");
+  text("--url", to.url, "The URL by which API servers reach it (default: where it listens)", "URL");
+  command->add_flag("--register", to.register_itself,
+                    "Write the ValidatingWebhookConfiguration once the webhook is ready");
+  text("--name", to.name, "Name of the configuration (default drachma)", "NAME");
+  command
+      ->add_option(
+          "--failure-policy", to.failure_policy,
+          "What API servers do when the webhook cannot be reached: Fail or Ignore (default "
+          "Fail)")
+      ->check(CLI::IsMember({"Fail", "Ignore"}))
+      ->type_name("POLICY");
+  command->add_flag_callback(
+      "--no-ledger", [&to] { to.ledger = false; }, "Only look at configs; needs no API server");
+  command->add_flag("--leader-elect", to.leader_elect,
+                    "Of several processes only the holder of the lease keeps the ledger");
+  AddDuration(*command, "--settle", to.settle,
+              "Time from reading the cluster to the first verdict (default 5s)");
+  AddDuration(*command, "--admitted-timeout", to.admitted_max,
+              "How long an admitted write that is not seen holds its devices; more than the API "
+              "server's --request-timeout (default 1m30s)");
+  text("--driver-feature-gates", to.driver_gates,
+       "Gates of the GPU driver: MPSSupport=true,… (default: all are on)", "GATES");
+  AddKubeconfig(*command, to.kubeconfig);
+  command->callback([&run, arguments] { run = [arguments] { return RunWebhook(*arguments); }; });
+}
+
 void AddFleetCommand(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* fleet =
@@ -437,8 +525,8 @@ int Main(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "Log more");
   app.fallthrough();
   Run run;
-  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddFleetCommand,
-                          AddApply, AddGet, AddRoles, AddDebug}) {
+  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddDrain,
+                          AddWebhook, AddFleetCommand, AddApply, AddGet, AddRoles, AddDebug}) {
     add(app, run);
   }
   try {
