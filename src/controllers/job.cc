@@ -238,7 +238,10 @@ static Value Counted(const Value& job, const std::vector<const Value*>& pods) {
     if (uncounted[kind].empty()) uncounted.Erase(kind);
   }
   status.Set("uncountedTerminatedPods", uncounted);
-  if (IsIndexed(job)) status.Set("completedIndexes", FormatIndexes(completed));
+  // An empty text is not kept by the server: it would be written again and again.
+  if (IsIndexed(job) && !completed.empty()) {
+    status.Set("completedIndexes", FormatIndexes(completed));
+  }
   return status;
 }
 

@@ -118,6 +118,7 @@ TEST_F(JobTest, IndexedPodsKnowTheirIndex) {
                                          "batch.kubernetes.io/job-completion-index"));
   }
   EXPECT_EQ(indexes, (std::set<std::string>{"0", "1", "2"}));
+  EXPECT_FALSE(Status().Has("completedIndexes"));
   for (const std::string& pod : Pods()) End(pod, "Succeeded");
   EXPECT_EQ(Status()["completedIndexes"].AsString(), "0-2");
   EXPECT_TRUE(Has("Complete"));
