@@ -165,12 +165,12 @@ void AppendDevices(const std::vector<Value>& devices, std::vector<node::SliceCon
   }
 }
 
-// The parts of `board` that exist, as devices.
+// The parts of `board` that exist and that containers can use, as devices.
 std::vector<BoardDevice> ExistingParts(const Board& board) {
   std::vector<BoardDevice> devices;
   for (const Part& part : board.parts) {
     const MigProfile* profile = FindProfile(*board.model, part.profile);
-    if (profile == nullptr) continue;
+    if (profile == nullptr || !part.uuid.starts_with("MIG-")) continue;
     devices.push_back({.name = PartName(board.minor, *profile, part.start),
                        .profile = profile,
                        .start = part.start,

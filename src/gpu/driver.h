@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,9 +40,10 @@ class GpuDriver final : public node::DraPlugin {
   // ERRORS: those of the backend, the journal and the folders.
   [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(Options options,
                                                                  std::unique_ptr<Backend> backend);
-  [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(std::string pool,
+  template <std::same_as<std::string> Name>
+  [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(const Name& pool,
                                                                  std::unique_ptr<Backend> backend) {
-    return Create(Options{.pool = std::move(pool)}, std::move(backend));
+    return Create(Options{.pool = pool}, std::move(backend));
   }
 
   [[nodiscard]] std::string_view driver() const override { return kDriverName; }

@@ -71,7 +71,7 @@ class DriverTest : public testing::Test {
   explicit DriverTest(MigMode mig = MigMode::kOff) {
     auto backend = std::make_unique<SimBackend>("node-1", *FindModel("H100-80GB"), 2, mig);
     hardware_ = backend.get();
-    driver_ = std::move(*GpuDriver::Create("node-1", std::move(backend)));
+    driver_ = std::move(*GpuDriver::Create({.pool = "node-1"}, std::move(backend)));
   }
   node::PrepareResult Prepare(const Value& claim) { return PrepareClaim(*driver_, claim); }
   void Unprepare(std::string uid) { ASSERT_TRUE(UnprepareClaim(*driver_, std::move(uid))); }
@@ -163,7 +163,7 @@ TEST_F(MigDriverTest, PartsAreMadeForAClaimAndGoWithIt) {
 
 TEST(Driver, MpsRunsOnGpusThatCannotBeCutWhateverTheirMigMode) {
   const auto driver = GpuDriver::Create(
-      "node-1",
+      {.pool = "node-1"},
       std::make_unique<SimBackend>("node-1", *FindModel("L4-24GB"), 2, MigMode::kDynamic));
   const Value claim = ConfiguredClaim("a", {"gpu-0", "gpu-1"}, kMps);
   const node::PrepareResult devices = PrepareClaim(**driver, claim);

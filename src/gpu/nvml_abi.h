@@ -161,6 +161,7 @@ constexpr unsigned int NvmlVersion(unsigned int version) {
   X(DeviceGetMaxMigDeviceCount, (nvmlDevice_t, unsigned int*))                                   \
   X(DeviceGetMigDeviceHandleByIndex, (nvmlDevice_t, unsigned int, nvmlDevice_t*))                \
   X(DeviceGetGpuInstanceId, (nvmlDevice_t, unsigned int*))                                       \
+  X(DeviceGetComputeInstanceId, (nvmlDevice_t, unsigned int*))                                   \
   X(EventSetCreate, (nvmlEventSet_t*))                                                           \
   X(DeviceRegisterEvents, (nvmlDevice_t, unsigned long long, nvmlEventSet_t))                    \
   X(EventSetWait_v2, (nvmlEventSet_t, nvmlEventData_t*, unsigned int))                           \

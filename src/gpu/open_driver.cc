@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "gpu/nvml_backend.h"
 #include "gpu/sim_backend.h"
 
 namespace drachma::gpu {
@@ -19,8 +20,15 @@ Opened OpenSim(const OpenDriverOptions& options, std::shared_ptr<node::Folder> s
 }
 
 Opened OpenBackend(const OpenDriverOptions& options, std::shared_ptr<node::Folder> state,
-                   Executor& /*executor*/) {
+                   Executor& executor) {
   if (options.backend == "sim") return OpenSim(options, std::move(state));
+  if (options.backend == "nvml") {
+    return NvmlBackend::Open({.library = options.library,
+                              .driver_root = options.driver_root,
+                              .mps_folder = options.state_dir + "/mps",
+                              .dynamic_mig = options.dynamic_mig},
+                             executor);
+  }
   return BadInput(fmt::format("there is no GPU backend \"{}\": nvml, sim", options.backend));
 }
 
