@@ -137,6 +137,7 @@ Status SimBackend::Save() const {
 }
 
 Status SimBackend::Reconfigure(SimSpec spec) {
+  if (WriteSimSpec(spec) == WriteSimSpec(spec_)) return {};
   const bool same = spec.model == spec_.model && spec.mig == spec_.mig;
   if (!same || spec.mig == MigMode::kStatic) {
     settings_.clear();
@@ -150,6 +151,7 @@ Status SimBackend::Reconfigure(SimSpec spec) {
 }
 
 void SimBackend::SetFaults(std::vector<Fault> faults) {
+  if (faults == faults_) return;
   faults_ = std::move(faults);
   if (changed_) changed_();
 }

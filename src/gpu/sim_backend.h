@@ -53,6 +53,7 @@ class SimBackend final : public Backend {
   [[nodiscard]] std::vector<Fault> Faults() override { return faults_; }
   void Watch(std::function<void()> changed) override { changed_ = std::move(changed); }
 
+  [[nodiscard]] const SimSpec& spec() const { return spec_; }
   // Somebody changes the hardware: other GPUs, another MIG mode, other parts. GPUs whose model and
   // MIG mode stay keep their settings, and those of MigMode::kDynamic their parts.
   [[nodiscard]] Status Reconfigure(SimSpec spec);

@@ -16,6 +16,8 @@ namespace drachma::node {
 inline constexpr std::string_view kSimulated = "drachma.dev/simulated";
 // Which GPUs a simulated node has: "H100-80GB x8", "H100-80GB x8 mig=dynamic".
 inline constexpr std::string_view kSimulatedGpu = "drachma.dev/simulated-gpu";
+// What is wrong with them: "gpu-0=xid:79,gpu-1=lost".
+inline constexpr std::string_view kSimulatedHealth = "drachma.dev/simulated-health";
 
 // What is wanted of a simulated node.
 struct NodeSpec {
