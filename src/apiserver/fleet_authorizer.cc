@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "apiserver/rbac.h"
 
@@ -12,6 +13,18 @@ namespace {
 const std::string& DriverUser() {
   static const std::string name = ServiceAccountUser("kube-system", kDriverAccount).name;
   return name;
+}
+const std::string& ComputeDomainUser() {
+  static const std::string name = ServiceAccountUser("kube-system", kComputeDomainAccount).name;
+  return name;
+}
+
+Rule Allow(std::vector<std::string> verbs, std::string group, std::vector<std::string> resources) {
+  return {.verbs = std::move(verbs),
+          .api_groups = {std::move(group)},
+          .resources = std::move(resources),
+          .resource_names = {},
+          .non_resource_urls = {}};
 }
 
 // Impersonating a node or the drivers needs the right to do so and, per request, the right to do
@@ -28,6 +41,10 @@ const std::vector<Rule>& FleetRules() {
        .resources = {"resourceslices"},
        .resource_names = {},
        .non_resource_urls = {}},
+      Allow({"get", "list", "watch"}, "resource.nvidia.com",
+            {"computedomains", "computedomaincliques"}),
+      Allow({"get", "list", "watch", "create"}, "apiextensions.k8s.io",
+            {"customresourcedefinitions"}),
       {.verbs = {"create"},
        .api_groups = {""},
        .resources = {"nodes"},
@@ -62,8 +79,9 @@ const std::vector<Rule>& FleetRules() {
        .non_resource_urls = {}},
       {.verbs = {"impersonate-on:serviceaccount:create", "impersonate-on:serviceaccount:update",
                  "impersonate-on:serviceaccount:delete", "impersonate-on:serviceaccount:patch"},
-       .api_groups = {"resource.k8s.io"},
-       .resources = {"resourceslices", "resourceclaims/status"},
+       .api_groups = {"resource.k8s.io", "resource.nvidia.com", ""},
+       .resources = {"resourceslices", "resourceclaims/status", "computedomaincliques", "nodes",
+                     "pods"},
        .resource_names = {},
        .non_resource_urls = {}},
   };
@@ -98,6 +116,22 @@ const std::vector<Rule>& DriverRules() {
        .resources = {"resourceclaims/driver"},
        .resource_names = {},
        .non_resource_urls = {}},
+      Allow({"patch"}, "", {"nodes", "pods"}),
+      Allow({"get", "create", "update"}, "resource.nvidia.com", {"computedomaincliques"}),
+  };
+  return rules;
+}
+
+// As the roles of the driver's compute-domain-controller, which also makes its namespace here.
+const std::vector<Rule>& ComputeDomainRules() {
+  static const std::vector<Rule> rules = {
+      Allow({"get", "list", "watch", "update", "patch"}, "resource.nvidia.com", {"computedomains"}),
+      Allow({"update"}, "resource.nvidia.com", {"computedomains/status", "computedomaincliques"}),
+      Allow({"create", "update", "delete"}, "resource.k8s.io", {"resourceclaimtemplates"}),
+      Allow({"create", "update", "delete"}, "apps", {"daemonsets"}),
+      Allow({"create"}, "", {"namespaces", "serviceaccounts"}),
+      Allow({"patch"}, "", {"nodes"}),
+      Allow({"create", "patch", "update"}, "", {"events"}),
   };
   return rules;
 }
@@ -105,6 +139,7 @@ const std::vector<Rule>& DriverRules() {
 std::span<const Rule> RulesOf(const User& user) {
   if (user.name == kFleetUser) return FleetRules();
   if (user.name == DriverUser()) return DriverRules();
+  if (user.name == ComputeDomainUser()) return ComputeDomainRules();
   return {};
 }
 

@@ -12,8 +12,10 @@ namespace drachma::apiserver {
 inline constexpr const char* kFleetUser = "drachma:node-fleet";
 // The service account of kube-system that the simulated nodes' DRA drivers act as.
 inline constexpr const char* kDriverAccount = "drachma-dra-driver";
+// The service account of kube-system that the controller of ComputeDomains acts as.
+inline constexpr const char* kComputeDomainAccount = "compute-domain-controller";
 
-// What the two may do. Upstream's bootstrap policy does not know them and the policy of a cluster
+// What the three may do. Upstream's bootstrap policy does not know them and the policy of a cluster
 // is its owner's, so the rules stand here, as the node authoriser's do. Stateless; any thread.
 class FleetAuthorizer final : public Authorizer {
  public:
