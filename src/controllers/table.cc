@@ -1,5 +1,6 @@
 #include "controllers/claim_controller.h"
 #include "controllers/cluster_role_aggregation.h"
+#include "controllers/compute_domain_controller.h"
 #include "controllers/controller.h"
 #include "controllers/cron_job.h"
 #include "controllers/daemon_set.h"
@@ -140,6 +141,12 @@ const std::vector<ControllerEntry>& ControllerTable() {
        .account = "pod-garbage-collector",
        .concurrency = 5,
        .make = &PodCollector::Make},
+      // Not kube-controller-manager's, but of the NVIDIA driver's installation.
+      {.name = "compute-domain-controller",
+       .component = "compute-domain-controller",
+       .account = "compute-domain-controller",
+       .concurrency = 5,
+       .make = &ComputeDomainController::Make},
   };
   return table;
 }
