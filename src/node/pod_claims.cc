@@ -93,6 +93,7 @@ std::optional<std::string> PodWorker::CheckClaims(const Value& pod, const State&
 void PodWorker::CallDrivers(SimNode& node, State& state) {
   state.claims = Claims::kPreparing;
   state.error.reset();
+  auto before = std::exchange(state.prepared, {});
   std::map<std::string, std::vector<Value>> by_driver;
   for (const auto& [name, claim] : state.fetched) {
     std::set<std::string> drivers;
@@ -109,6 +110,13 @@ void PodWorker::CallDrivers(SimNode& node, State& state) {
     node.Use(ref.uid, state.uid);
   }
   state.fetched.clear();
+  // What an earlier attempt prepared stays so, but for claims that were replaced since.
+  for (auto& [driver, refs] : before) {
+    std::erase_if(refs, [&now = state.prepared[driver]](const ClaimRef& ref) {
+      return std::ranges::find(now, ref) != now.end();
+    });
+  }
+  Release(node, state.uid, before);
   if (by_driver.empty()) {
     state.claims = Claims::kReady;
     return;
@@ -124,6 +132,7 @@ void PodWorker::OnPrepared(const std::string& uid, const PrepareAnswer& answer) 
   const auto entry = states_.find(uid);
   if (entry == states_.end()) return;
   State& state = entry->second;
+  if (state.claims != Claims::kPreparing) return;  // the pod went meanwhile
   for (const auto& [driver, refs] : state.prepared) {
     for (const ClaimRef& ref : refs) {
       const auto result = answer.find(ref.uid);
@@ -219,7 +228,6 @@ bool PodWorker::PrepareClaims(const Value& pod, SimNode& node, State& state, Wor
     if (state.error) {
       PreparingFailed(pod, state, work);
     } else if (Now() >= state.retry_at) {
-      ReleaseClaims(node, state);
       state.claims = Claims::kUnknown;
       return PrepareClaims(pod, node, state, work);
     } else {
@@ -232,16 +240,15 @@ bool PodWorker::PrepareClaims(const Value& pod, SimNode& node, State& state, Wor
   return true;
 }
 
-bool PodWorker::ReleaseClaims(SimNode& node, State& state) {
-  if (state.claims == Claims::kPreparing) return false;  // OnPrepared comes back to it
-  state.claims = Claims::kReleased;
+void PodWorker::Release(SimNode& node, const std::string& pod_uid,
+                        const std::map<std::string, std::vector<ClaimRef>>& prepared) {
   std::set<std::string> last_used;
-  for (const auto& [driver, refs] : state.prepared) {
+  for (const auto& [driver, refs] : prepared) {
     for (const ClaimRef& ref : refs) {
-      if (!last_used.contains(ref.uid) && node.Leave(ref.uid, state.uid)) last_used.insert(ref.uid);
+      if (!last_used.contains(ref.uid) && node.Leave(ref.uid, pod_uid)) last_used.insert(ref.uid);
     }
   }
-  for (const auto& [driver, refs] : std::exchange(state.prepared, {})) {
+  for (const auto& [driver, refs] : prepared) {
     std::vector<ClaimRef> free;
     std::ranges::copy_if(refs, std::back_inserter(free),
                          [&](const ClaimRef& ref) { return last_used.contains(ref.uid); });
@@ -249,7 +256,12 @@ bool PodWorker::ReleaseClaims(SimNode& node, State& state) {
     // A driver that fails here is asked again when the claim is prepared for the next pod.
     node.PluginOf(driver).Unprepare(free, [](const UnprepareAnswer&) {});
   }
-  return true;
+}
+
+// Also ends a preparation under way: drivers answer it with an error, which nobody reads.
+void PodWorker::ReleaseClaims(SimNode& node, State& state) {
+  state.claims = Claims::kReleased;
+  Release(node, state.uid, std::exchange(state.prepared, {}));
 }
 
 }  // namespace drachma::node

@@ -187,7 +187,7 @@ void PodWorker::RunPod(const Value& pod, SimNode& node, State& state, Work& work
   PodEnd how{.failed = late || code != 0, .exit_code = late ? kKilled : code};
   how.reason = how.failed ? "Error" : "Completed";
   if (!late && RunsAgain(pod, code)) return Restart(pod, state, std::move(how), work);
-  if (!ReleaseClaims(node, state)) return;
+  ReleaseClaims(node, state);
   Value patch = EndedPatch(pod, how, Now());
   if (late) {
     patch.Edit("status").Set("reason", "DeadlineExceeded");
@@ -247,7 +247,7 @@ void PodWorker::StopPod(const Value& pod, SimNode& node, State& state, Work& wor
     work.again = stopped - Now();
     return;
   }
-  if (!ReleaseClaims(node, state)) return;
+  ReleaseClaims(node, state);
   client::Request request = client::DeleteRequest(resources::kPods, pod);
   request.body.Set("gracePeriodSeconds", 0);
   if (!running) {

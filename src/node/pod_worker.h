@@ -75,8 +75,10 @@ class PodWorker final : public controllers::Controller {
                          const std::vector<PreparedDevice>& devices, State& state);
   void ReportDevices(const json::Value& pod, State& state, controllers::Work& work);
   void PreparingFailed(const json::Value& pod, State& state, controllers::Work& work);
-  // Whether the pod holds no claim any more; does the next step towards it.
-  bool ReleaseClaims(SimNode& node, State& state);
+  // The pod uses these claims no longer; those that nobody else uses are unprepared.
+  static void Release(SimNode& node, const std::string& pod_uid,
+                      const std::map<std::string, std::vector<ClaimRef>>& prepared);
+  static void ReleaseClaims(SimNode& node, State& state);
 
   // Fails a pod that the node has no room for; false: it is accepted.
   [[nodiscard]] bool Reject(const json::Value& pod, controllers::Work& work) const;

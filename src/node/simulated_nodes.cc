@@ -18,7 +18,7 @@ class SimulatedNodes::Impl {
     host_.feature_gates = options_.feature_gates;
     constexpr std::size_t kNodesAtOnce = 64;
     constexpr std::size_t kPodsAtOnce = 1024;
-    const std::vector<controllers::ControllerEntry> entries = {
+    std::vector<controllers::ControllerEntry> entries = {
         {.name = "nodes",
          .component = "kubelet",
          .concurrency = kNodesAtOnce,
@@ -39,6 +39,8 @@ class SimulatedNodes::Impl {
                return worker;
              }},
     };
+    entries.insert(entries.end(), options_.driver_controllers.begin(),
+                   options_.driver_controllers.end());
     set_ = std::make_unique<controllers::ControllerSet>(entries, host_, *client_);
   }
 

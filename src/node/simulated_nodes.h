@@ -10,6 +10,7 @@
 
 #include "base/executor.h"
 #include "client/client.h"
+#include "controllers/controller.h"
 #include "node/dra_plugin.h"
 #include "node/node_object.h"
 
@@ -30,6 +31,9 @@ struct SimulationOptions {
   // The drivers of a node, made when its kubelet starts, from its Node object. Drivers that are not
   // among them are taken for ready at once.
   std::function<Result<std::vector<std::unique_ptr<DraPlugin>>>(const json::Value& node)> drivers;
+  // Controllers that speak with the API server for the drivers of all nodes. They are made before
+  // the first node starts, and end before the drivers do.
+  std::vector<controllers::ControllerEntry> driver_controllers;
   // Leases and node statuses; without them nobody may count the silence (`plan`).
   bool heartbeats = true;
   // Whether pods end by their annotation kRunSeconds.
