@@ -62,23 +62,25 @@ Result<std::unique_ptr<client::HttpsClientFactory>> WithoutCredentials(client::K
   return client::HttpsClientFactory::Make(std::move(config));
 }
 
-// Simulated nodes that see to their drivers' rights and DeviceClasses first.
-class NodeRole {
+// A role that sees to what it needs on the server first, as the process's own user.
+template <typename Inner>
+class InstallingRole {
  public:
-  NodeRole(node::SimulationOptions options, client::ClientFactory& factory, Executor& executor)
-      : client_(factory.NewClient(executor, "drachma-node")),
-        classes_(*client_, executor),
-        nodes_(std::move(options), factory, executor) {}
+  template <typename Options>
+  InstallingRole(std::vector<cluster::Shipped> shipped, Options options,
+                 client::ClientFactory& factory, Executor& executor)
+      : client_(factory.NewClient(executor, "drachma-installation")),
+        installation_(std::move(shipped), *client_, executor),
+        role_(std::move(options), factory, executor) {}
   void Start() {
-    cluster::GrantDriverRights(*client_);
-    classes_.Start();
-    nodes_.Start();
+    installation_.Start();
+    role_.Start();
   }
 
  private:
   std::unique_ptr<client::Client> client_;
-  cluster::DriverClasses classes_;
-  node::SimulatedNodes nodes_;
+  cluster::Installation installation_;
+  Inner role_;
 };
 
 // Runs a role, made by `make`, until the process is told to end.
@@ -143,10 +145,11 @@ int RunControllers(const RoleArguments& arguments) {
           with_token);
     };
   }
-  return RunRole<controllers::Controllers>(
+  using ControllersRole = InstallingRole<controllers::Controllers>;
+  return RunRole<ControllersRole>(
       "controllers", connection->config.server, [&](Executor& executor) {
-        return std::make_unique<controllers::Controllers>(std::move(options), *connection->factory,
-                                                          executor);
+        return std::make_unique<ControllersRole>(
+            cluster::ShippedWithControllers(), std::move(options), *connection->factory, executor);
       });
 }
 
@@ -161,11 +164,13 @@ int RunNode(const RoleArguments& arguments) {
   // Nodes that other processes simulate are left to them.
   node::SimulationOptions options{.nodes = cluster::NodesOf(*fleet),
                                   .adopt = false,
-                                  .drivers = cluster::DriversOf,
                                   .feature_gates = *gates,
                                   .seed = arguments.plane.seed};
+  cluster::AddDrivers(options);
+  using NodeRole = InstallingRole<node::SimulatedNodes>;
   return RunRole<NodeRole>("node", connection->config.server, [&](Executor& executor) {
-    return std::make_unique<NodeRole>(std::move(options), *connection->factory, executor);
+    return std::make_unique<NodeRole>(cluster::ShippedWithNodes(), std::move(options),
+                                      *connection->factory, executor);
   });
 }
 

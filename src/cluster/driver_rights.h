@@ -2,40 +2,50 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "base/executor.h"
+#include "base/log.h"
 #include "client/client.h"
+#include "json/value.h"
 
 namespace drachma::cluster {
 
-// Makes the service account of the simulated nodes' DRA drivers and what it may do, where they are
-// missing: a foreign API server knows neither. What may not be made is left out, since our own
-// server grants it anyway. Returns at once; `client` must live until the answers have come.
-void GrantDriverRights(client::Client& client);
+// What a role brings to an API server that may lack it.
+struct Shipped {
+  json::Value object;
+  LogLevel refused = LogLevel::kWarning;  // how it is told that the object may not be made
+};
+// Of the role `node`: the definitions of ComputeDomains, the drivers' DeviceClasses, their service
+// account and what it may do. Our own server grants that anyway, so a refusal is no news there.
+[[nodiscard]] std::vector<Shipped> ShippedWithNodes();
+// Of the role `controllers`: the definitions, and the rights of the controller of ComputeDomains.
+[[nodiscard]] std::vector<Shipped> ShippedWithControllers();
 
-// Makes the DeviceClasses that the simulated nodes' drivers ship, where they are missing, as their
-// installation on a real cluster does. A server that does not answer is asked again; what may not
-// be made is left out, with a warning. Belongs to `executor`; both must outlive it.
-class DriverClasses {
+// Makes objects where they are missing, as an installation on a real cluster does. A server that
+// does not answer is asked again; what may not be made is left out. Belongs to `executor`; both
+// must outlive it.
+class Installation {
  public:
   // Between attempts.
   static constexpr Duration kRetry = std::chrono::seconds(1);
 
-  DriverClasses(client::Client& client, Executor& executor);
-  ~DriverClasses();
-  DriverClasses(const DriverClasses&) = delete;
-  DriverClasses& operator=(const DriverClasses&) = delete;
+  Installation(std::vector<Shipped> objects, client::Client& client, Executor& executor);
+  ~Installation();
+  Installation(const Installation&) = delete;
+  Installation& operator=(const Installation&) = delete;
 
   void Start();
 
  private:
-  void Make(const json::Value& device_class);
-  void OnAnswer(const json::Value& device_class, const Result<json::Value>& answer);
+  void Make(const Shipped& shipped);
+  void OnAnswer(const Shipped& shipped, const Result<json::Value>& answer);
 
+  const std::vector<Shipped> objects_;
   client::Client& client_;
   Executor& executor_;
   // Answers and timers that come after the end find it gone.
-  const std::shared_ptr<DriverClasses*> alive_;
+  const std::shared_ptr<Installation*> alive_;
 };
 
 }  // namespace drachma::cluster

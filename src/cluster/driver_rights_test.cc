@@ -14,14 +14,14 @@ namespace resources = client::resources;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class DriverClassesTest : public testing::Test {
+class InstallationTest : public testing::Test {
  protected:
-  DriverClassesTest()
+  InstallationTest()
       : executor_(Time(std::chrono::hours(500'000))),
         client_(api_.factory().NewClient(executor_, "test")) {}
   void Run(Duration time) {
-    DriverClasses classes(*client_, executor_);
-    classes.Start();
+    Installation installation(ShippedWithNodes(), *client_, executor_);
+    installation.Start();
     const Time end = executor_.clock().Now() + time;
     executor_.PostAfter(time, [] {});
     while (executor_.RunOne(end)) {
@@ -36,12 +36,14 @@ class DriverClassesTest : public testing::Test {
   std::unique_ptr<client::Client> client_;
 };
 
-TEST_F(DriverClassesTest, TheClassesOfTheDriversAreMade) {
+TEST_F(InstallationTest, WhatTheDriversNeedIsMade) {
   Run(std::chrono::milliseconds(100));
+  EXPECT_THAT(api_.List({"apiextensions.k8s.io", "v1", "customresourcedefinitions"}), SizeIs(2));
+  EXPECT_THAT(api_.List({"rbac.authorization.k8s.io", "v1", "clusterrolebindings"}), SizeIs(1));
   EXPECT_THAT(api_.List(resources::kDeviceClasses), SizeIs(gpu::DeviceClasses().size()));
 }
 
-TEST_F(DriverClassesTest, AClassThatIsThereStaysAsItIs) {
+TEST_F(InstallationTest, AClassThatIsThereStaysAsItIs) {
   api_.Apply(R"(
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -54,14 +56,14 @@ metadata: {name: gpu.nvidia.com, labels: {own: "yes"}}
             "yes");
 }
 
-TEST_F(DriverClassesTest, AServerThatDoesNotAnswerIsAskedAgain) {
+TEST_F(InstallationTest, AServerThatDoesNotAnswerIsAskedAgain) {
   constexpr int kMany = 8;
   api_.FailNext(IsCreation, {.code = Code::kUnavailable, .message = "connection refused"}, kMany);
   Run(std::chrono::seconds(10));
   EXPECT_THAT(api_.List(resources::kDeviceClasses), SizeIs(gpu::DeviceClasses().size()));
 }
 
-TEST_F(DriverClassesTest, WhatMayNotBeMadeIsAskedForOnce) {
+TEST_F(InstallationTest, WhatMayNotBeMadeIsAskedForOnce) {
   constexpr int kMany = 100;
   api_.FailNext(IsCreation, {.code = Code::kForbidden, .message = "no"}, kMany);
   Run(std::chrono::seconds(10));

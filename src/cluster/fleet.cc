@@ -8,14 +8,15 @@
 #include <utility>
 
 #include "client/objects.h"
+#include "controllers/compute_domain_kinds.h"
 #include "gpu/compute_domain.h"
+#include "gpu/compute_domain_agent.h"
 #include "gpu/driver.h"
 
 namespace drachma::cluster {
 namespace {
 
-// The NVIDIA driver's label for nodes whose GPUs share one NVLink fabric.
-constexpr std::string_view kCliqueLabel = "nvidia.com/gpu.clique";
+using controllers::compute_domain::kGpuCliqueLabel;
 constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 
 std::string GpuAnnotation(const GroupGpu& gpu) {
@@ -145,7 +146,7 @@ std::vector<node::NodeSpec> NodesOf(const Fleet& fleet) {
         spec.labels.emplace(kProductLabel, LabelText(group.gpu->model->product));
       }
       if (!group.nvlink_domain.empty()) {
-        spec.labels.emplace(kCliqueLabel, group.nvlink_domain + ".0");
+        spec.labels.emplace(kGpuCliqueLabel, group.nvlink_domain + ".0");
       }
       nodes.push_back(std::move(spec));
     }
@@ -153,7 +154,8 @@ std::vector<node::NodeSpec> NodesOf(const Fleet& fleet) {
   return nodes;
 }
 
-Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(const json::Value& node) {
+Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(
+    const json::Value& node, const std::shared_ptr<gpu::DomainLink>& link) {
   std::vector<std::unique_ptr<node::DraPlugin>> drivers;
   const std::string_view annotation = client::AnnotationOf(node, node::kSimulatedGpu);
   if (annotation.empty()) return drivers;
@@ -163,11 +165,28 @@ Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(const json::Valu
              gpu::GpuDriver::Create(
                  name, std::make_unique<gpu::SimBackend>(name, *gpu.model, gpu.count, gpu.mig)));
   drivers.push_back(std::move(driver));
-  const std::string_view clique = client::LabelOf(node, kCliqueLabel);
+  const std::string_view clique = client::LabelOf(node, kGpuCliqueLabel);
   if (!clique.empty() || IsGraceBlackwell(*gpu.model)) {
-    drivers.push_back(std::make_unique<gpu::ComputeDomainDriver>(name, std::string(clique)));
+    drivers.push_back(std::make_unique<gpu::ComputeDomainDriver>(name, std::string(clique), link));
   }
   return drivers;
+}
+
+void AddDrivers(node::SimulationOptions& simulation) {
+  auto link = std::make_shared<gpu::DomainLink>();
+  simulation.drivers = [link](const json::Value& node) { return DriversOf(node, link); };
+  auto account = std::make_shared<const client::Identity>(
+      client::Identity{.user = "system:serviceaccount:kube-system:" + simulation.driver_account,
+                       .groups = {},
+                       .extra = {}});
+  constexpr std::size_t kAtOnce = 64;
+  simulation.driver_controllers.push_back({.name = "compute-domains",
+                                           .component = "compute-domain-daemon",
+                                           .concurrency = kAtOnce,
+                                           .make = [link, account](controllers::Host& host) {
+                                             return std::make_unique<gpu::ComputeDomainAgent>(
+                                                 host, account, link);
+                                           }});
 }
 
 }  // namespace drachma::cluster

@@ -12,9 +12,11 @@
 #include "base/result.h"
 #include "gpu/board.h"
 #include "gpu/catalogue.h"
+#include "gpu/domain_membership.h"
 #include "json/value.h"
 #include "node/dra_plugin.h"
 #include "node/node_object.h"
+#include "node/simulated_nodes.h"
 
 namespace drachma::cluster {
 
@@ -63,8 +65,11 @@ inline constexpr int kGpusPerNodeMax = 256;
 // The nodes of a fleet, "<group>-<i>" from 0, in the order of the groups.
 [[nodiscard]] std::vector<node::NodeSpec> NodesOf(const Fleet& fleet);
 // The drivers that the annotations of a simulated Node ask for (node::kSimulatedGpu).
+// Without a `link` they publish, but channels of compute domains cannot be prepared.
 // ERRORS: kInvalid when the annotation cannot be read.
 [[nodiscard]] Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(
-    const json::Value& node);
+    const json::Value& node, const std::shared_ptr<gpu::DomainLink>& link = nullptr);
+// Has simulated nodes run these drivers, and what of them speaks with the API server.
+void AddDrivers(node::SimulationOptions& simulation);
 
 }  // namespace drachma::cluster

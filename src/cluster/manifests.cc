@@ -16,6 +16,8 @@
 
 #include "api/kinds.h"
 #include "client/objects.h"
+#include "controllers/compute_domain_kinds.h"
+#include "gpu/driver.h"
 #include "json/yaml.h"
 
 namespace drachma::cluster {
@@ -31,9 +33,15 @@ struct Rank {
   std::string_view kind;
   int rank = 0;
 };
-constexpr Rank kRanks[] = {
-    {"Namespace", -1}, {"PriorityClass", -1}, {"Node", -1}, {"ReplicaSet", 1}, {"Job", 1},
-    {"Pod", 2},        {"ResourceClaim", 3}};
+constexpr Rank kRanks[] = {{"CustomResourceDefinition", -3},
+                           {"ComputeDomain", -2},
+                           {"Namespace", -1},
+                           {"PriorityClass", -1},
+                           {"Node", -1},
+                           {"ReplicaSet", 1},
+                           {"Job", 1},
+                           {"Pod", 2},
+                           {"ResourceClaim", 3}};
 
 int RankOf(const Manifest& manifest) {
   const auto found = std::ranges::find(kRanks, manifest.kind->kind, &Rank::kind);
@@ -43,6 +51,51 @@ int RankOf(const Manifest& manifest) {
 constexpr std::array<std::string_view, 7> kWorkloads = {
     "Deployment", "ReplicaSet", "StatefulSet",          "DaemonSet",
     "Job",        "CronJob",    "ReplicationController"};
+
+// A kind that a definition of the drivers declares.
+api::KindInfo CustomKind(const Value& definition) {
+  const Value& names = definition["spec"]["names"];
+  const Value& version = definition["spec"]["versions"].Items()[0];
+  static constexpr api::SubresourceInfo kStatus[] = {
+      {.name = "status", .group_version = "", .kind = "", .verbs = api::kAllVerbs}};
+  api::KindInfo info = {};
+  info.group = definition["spec"]["group"].AsString();
+  info.kind = names["kind"].AsString();
+  info.plural = names["plural"].AsString();
+  info.singular = names["singular"].AsString();
+  info.scope = api::Scope::kNamespaced;
+  info.versions = {{.version = version["name"].AsString(), .type = nullptr}};
+  if (version["subresources"].Has("status")) info.subresources = kStatus;
+  info.gate = api::Gate::kNone;
+  return info;
+}
+
+const std::vector<api::KindInfo>& CustomKinds() {
+  static const std::vector<api::KindInfo> kinds = [] {
+    std::vector<api::KindInfo> made;
+    for (const Value& definition : controllers::compute_domain::Definitions()) {
+      made.push_back(CustomKind(definition));
+    }
+    return made;
+  }();
+  return kinds;
+}
+
+bool IsCustom(const Manifest& manifest) {
+  return manifest.kind->group == controllers::compute_domain::kGroup;
+}
+
+// Null for kinds that are neither Kubernetes' nor the drivers'.
+const api::KindInfo* FindKind(std::string_view group, std::string_view version,
+                              std::string_view name) {
+  if (const api::KindInfo* kind = api::FindKind(group, version, name)) return kind;
+  for (const api::KindInfo& kind : CustomKinds()) {
+    if (kind.group == group && kind.kind == name && kind.versions[0].version == version) {
+      return &kind;
+    }
+  }
+  return nullptr;
+}
 
 // Larger input is refused.
 constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
@@ -79,7 +132,7 @@ Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
     return Fail(Code::kInvalid, where() + "an object needs apiVersion and kind");
   }
   const auto [group, version] = api::SplitGroupVersion(api_version);
-  const api::KindInfo* kind = api::FindKind(group, version, kind_name);
+  const api::KindInfo* kind = FindKind(group, version, kind_name);
   if (kind == nullptr) {
     return Fail(Code::kInvalid, fmt::format("{}no matches for kind \"{}\" in version \"{}\"",
                                             where(), kind_name, api_version));
@@ -218,6 +271,21 @@ Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& file
   return manifests;
 }
 
+Result<std::vector<Manifest>> DriverManifests() {
+  std::vector<Manifest> manifests;
+  const auto add = [&](const std::vector<Value>& objects) -> Status {
+    for (const Value& object : objects) {
+      DRA_ASSIGN(Manifest manifest, ToManifest(object, "driver", 1));
+      manifest.if_there = Manifest::IfThere::kKeep;
+      manifests.push_back(std::move(manifest));
+    }
+    return {};
+  };
+  DRA_TRY(add(controllers::compute_domain::Definitions()));
+  DRA_TRY(add(gpu::DeviceClasses()));
+  return manifests;
+}
+
 bool IsGiven(const Manifest& manifest) {
   if (!client::UidOf(manifest.object).empty()) return true;
   if (manifest.Is("", "Pod")) {
@@ -241,6 +309,10 @@ void BeginAnew(std::vector<Manifest>& manifests) {
   }
 }
 
+// Members that hold the uid of another object, among them those of compute domains.
+constexpr std::array<std::string_view, 3> kUidMembers = {"uid", "domainID",
+                                                         controllers::compute_domain::kLabel};
+
 struct ManifestWriter::Run {
   std::vector<Manifest> manifests;
   std::size_t next = 0;
@@ -261,9 +333,10 @@ Value ManifestWriter::WithServerUids(const Value& value) const {
   if (value.IsObject()) {
     Value changed = value;
     for (const json::Member& member : value.Members()) {
-      if (member.key() == "uid") {
+      const bool holds_uid = std::ranges::find(kUidMembers, member.key()) != kUidMembers.end();
+      if (holds_uid) {
         const auto known = uids_.find(member.value.AsString());
-        if (known != uids_.end()) changed.Set("uid", known->second);
+        if (known != uids_.end()) changed.Set(member.key(), known->second);
       } else if (member.value.IsObject() || member.value.IsArray()) {
         changed.Set(member.key(), WithServerUids(member.value));
       }
@@ -295,7 +368,7 @@ void ManifestWriter::EnsureNamespace(const Manifest& manifest, std::function<voi
       });
 }
 
-void ManifestWriter::WriteOne(const Manifest& manifest, OneDone done) {
+void ManifestWriter::WriteOne(const Manifest& manifest, OneDone done, int tries) {
   client::Request request = client::CreateRequest(
       manifest.resource, client::NamespaceOf(manifest.object), WithServerUids(manifest.object));
   request.field_validation = "Strict";
@@ -304,9 +377,17 @@ void ManifestWriter::WriteOne(const Manifest& manifest, OneDone done) {
   if (allocated && !client::HasFinalizer(request.body, kClaimFinalizer)) {
     request.body.Edit("metadata").Edit("finalizers").Append(kClaimFinalizer);
   }
-  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_), manifest,
+  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_), manifest, tries,
                                     done = std::move(done)](Result<Value> answer) mutable {
     if (alive.expired()) return;
+    if (!answer && answer.error().code == Code::kNotFound && IsCustom(manifest) &&
+        tries < kTriesMax) {
+      client_.executor().PostAfter(
+          kRetry, [this, alive, manifest, tries, done = std::move(done)]() mutable {
+            if (!alive.expired()) WriteOne(manifest, std::move(done), tries + 1);
+          });
+      return;
+    }
     if (answer) {
       NoteUid(manifest, *answer);
       WriteStatus(manifest, "created", std::move(done));

@@ -40,13 +40,17 @@ struct Manifest {
 
 // The objects of files (YAML or JSON; "-" is standard input; a folder stands for its .yaml, .yml
 // and .json files by name), in order. A List, a typed list (PodList) or a list that does not say
-// its kind stands for its items.
+// its kind stands for its items. Kinds are Kubernetes' own and those of the drivers.
 // ERRORS: kNotFound: a file that cannot be read, a folder without any; kInvalid: with file and
 // line, and where files hold no object at all.
 [[nodiscard]] Result<std::vector<Manifest>> LoadManifests(const std::vector<std::string>& files);
 // The same of one text.
 [[nodiscard]] Result<std::vector<Manifest>> ParseManifests(std::string_view text,
                                                            const std::string& file);
+
+// What the drivers of simulated nodes bring along: their DeviceClasses and the definitions of their
+// kinds. They give way to objects that are there.
+[[nodiscard]] Result<std::vector<Manifest>> DriverManifests();
 
 // Whether a manifest is part of the world as it is, rather than work for the control plane to
 // begin: everything but workloads and pods that are not bound to a node. What has a uid comes from
@@ -66,6 +70,11 @@ class ManifestWriter {
   // Called once for each manifest: "created", "configured" or "unchanged", or its error.
   using Report = std::function<void(const Manifest&, const Result<std::string>& outcome)>;
 
+  // A kind whose definition has just been written is served a moment later: tries, and the time
+  // between two.
+  static constexpr int kTriesMax = 100;
+  static constexpr Duration kRetry = std::chrono::milliseconds(50);
+
   // `client` must outlive the writer.
   ManifestWriter(client::Client& client, Report report);
 
@@ -80,7 +89,7 @@ class ManifestWriter {
   using OneDone = std::move_only_function<void(Result<std::string>)>;
 
   void Next(const std::shared_ptr<Run>& run);
-  void WriteOne(const Manifest& manifest, OneDone done);
+  void WriteOne(const Manifest& manifest, OneDone done, int tries = 1);
   void WriteStatus(const Manifest& manifest, std::string outcome, OneDone done);
   void Merge(const Manifest& manifest, OneDone done);
   void EnsureNamespace(const Manifest& manifest, std::function<void(Status)> done);

@@ -18,7 +18,6 @@
 #include "cluster/plan_log.h"
 #include "cluster/role_clients.h"
 #include "controllers/controllers.h"
-#include "gpu/driver.h"
 #include "json/json.h"
 #include "node/simulated_nodes.h"
 
@@ -95,23 +94,19 @@ class PlanRun {
                                    GateHint(manifest, outcome.error()));
           }
         });
-    std::vector<Manifest> classes;
-    for (const Value& object : gpu::DeviceClasses()) {
-      DRA_ASSIGN(std::vector<Manifest> one, ParseManifests(json::Write(object), "driver"));
-      classes.push_back(std::move(one.front()));
-    }
-    return WriteAll(std::move(classes));
+    DRA_ASSIGN(std::vector<Manifest> shipped, DriverManifests());
+    return WriteAll(std::move(shipped));
   }
 
   void StartRoles() {
     const Fleet fleet =
         options_.fleet.value_or(HoldsNode(options_.manifests) ? Fleet{} : BuiltInFleets().front());
     node::SimulationOptions simulation{.nodes = NodesOf(fleet),
-                                       .drivers = DriversOf,
                                        .heartbeats = false,
                                        .finish_pods = false,
                                        .feature_gates = options_.feature_gates,
                                        .seed = options_.seed};
+    AddDrivers(simulation);
     nodes_ =
         std::make_unique<node::SimulatedNodes>(std::move(simulation), clients_->nodes(), executor_);
     nodes_->Start();

@@ -138,6 +138,73 @@ TEST(Plan, WithoutNodesTheDefaultFleetServes) {
   EXPECT_THAT(devices, SizeIs(2));
 }
 
+constexpr std::string_view kRacks = R"(
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: ring}
+spec: {numNodes: 2, channel: {resourceClaimTemplate: {name: ring}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ring}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: ring}}
+  template:
+    metadata: {labels: {app: ring}}
+    spec:
+      affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: nvidia.com/gpu.clique, labelSelector: {matchLabels: {app: ring}}}]}}
+      containers: [{name: c, image: i, resources: {claims: [{name: channel}]}}]
+      resourceClaims: [{name: channel, resourceClaimTemplateName: ring}]
+)";
+
+// A node with GPUs of the fabric "<rack>.0".
+std::string NodeOfRack(std::string_view name, std::string_view rack) {
+  return fmt::format(R"(
+---
+apiVersion: v1
+kind: Node
+metadata: {{name: {}, labels: {{nvidia.com/gpu.clique: {}.0}}, annotations: {{drachma.dev/simulated-gpu: GB200-186GB x4}}}}
+status: {{allocatable: {{cpu: "8", memory: 8Gi, pods: "10"}}}}
+)",
+                     name, rack);
+}
+
+TEST(Plan, WorkersOfAComputeDomainStartBesideTheirDaemons) {
+  std::string text(kRacks);
+  for (const char* node : {"a1", "a2", "b1", "b2"}) text += NodeOfRack(node, {node, 1});
+  const Plan plan = PlanOf(ParseManifests(text, "f").value()).plan;
+  EXPECT_THAT(plan.warnings, IsEmpty());
+  std::set<std::string> workers;
+  std::set<std::string> daemons;
+  for (const PlannedPod& pod : plan.pods) {
+    EXPECT_EQ(pod.phase, "Scheduled") << pod.name << ": " << pod.reason;
+    (pod.ns == "default" ? workers : daemons).insert(pod.node);
+  }
+  ASSERT_THAT(workers, SizeIs(2));
+  EXPECT_EQ(workers.begin()->front(), workers.rbegin()->front()) << "one rack";
+  EXPECT_EQ(daemons, workers);
+}
+
+TEST(Plan, ADumpedComputeDomainGoesOnUnderItsNewUid) {
+  std::string text(kRacks);
+  text.insert(text.find("name: ring}") + 10, ", uid: 11111111-2222-3333-4444-555555555555");
+  text += NodeOfRack("a1", "a") + NodeOfRack("a2", "a") + R"(
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: ring, labels: {resource.nvidia.com/computeDomain: 11111111-2222-3333-4444-555555555555, resource.nvidia.com/computeDomainTarget: Workload}}
+spec:
+  spec:
+    devices:
+      requests: [{name: channel, exactly: {deviceClassName: compute-domain-default-channel.nvidia.com}}]
+      config: [{opaque: {driver: compute-domain.nvidia.com, parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: ComputeDomainChannelConfig, domainID: 11111111-2222-3333-4444-555555555555}}}]
+)";
+  const Plan plan = PlanOf(ParseManifests(text, "f").value()).plan;
+  EXPECT_THAT(plan.pods, SizeIs(4)) << "two workers and their daemons";
+  for (const PlannedEvent& event : plan.events) EXPECT_EQ(event.type, "Normal") << event.message;
+}
+
 constexpr std::string_view kOnItsNode = R"(
 apiVersion: v1
 kind: Pod

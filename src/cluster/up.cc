@@ -17,8 +17,6 @@
 #include "cluster/gpu_admission.h"
 #include "cluster/role_clients.h"
 #include "controllers/controllers.h"
-#include "gpu/driver.h"
-#include "json/json.h"
 #include "node/simulated_nodes.h"
 
 namespace drachma::cluster {
@@ -173,11 +171,7 @@ class Cluster::Impl {
   Status WriteGiven() {
     std::vector<Manifest> given;
     if (Has(Role::kNodes)) {
-      for (const Value& object : gpu::DeviceClasses()) {
-        DRA_ASSIGN(std::vector<Manifest> one, ParseManifests(json::Write(object), "driver"));
-        one.front().if_there = Manifest::IfThere::kKeep;
-        given.push_back(std::move(one.front()));
-      }
+      DRA_ASSIGN(given, DriverManifests());
     }
     for (Manifest& manifest : Select(IsGiven)) {
       if (manifest.Is("", "Node") && Has(Role::kNodes)) {
@@ -198,9 +192,9 @@ class Cluster::Impl {
   Status StartRoles() {
     if (Has(Role::kNodes)) {
       node::SimulationOptions simulation{.nodes = NodesOf(ChooseFleet()),
-                                         .drivers = DriversOf,
                                          .feature_gates = options_.feature_gates,
                                          .seed = options_.seed};
+      AddDrivers(simulation);
       to_register_ = simulation.nodes.size();
       nodes_ = std::make_unique<Actor<node::SimulatedNodes>>("nodes", [&](Executor& executor) {
         auto nodes = std::make_unique<node::SimulatedNodes>(std::move(simulation),

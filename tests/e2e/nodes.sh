@@ -63,18 +63,10 @@ kubectl get pod hot-0 | grep -q 'CrashLoopBackOff *[1-9]' || fail "$(kubectl get
 
 # The channel of a compute domain, and what the driver says of it.
 kubectl apply -f - >/dev/null <<'YAML'
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: channel}
-spec:
-  spec:
-    devices:
-      requests: [{name: channel, exactly: {deviceClassName: compute-domain-default-channel.nvidia.com}}]
-      config:
-      - requests: [channel]
-        opaque:
-          driver: compute-domain.nvidia.com
-          parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: ComputeDomainChannelConfig, domainID: d-1}
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: mnnvl}
+spec: {channel: {resourceClaimTemplate: {name: channel}}}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -110,7 +102,8 @@ YAML
 kubectl rollout status deployment/mnnvl --timeout=30s >/dev/null
 [ "$(kubectl get pods -l app=mnnvl -o 'jsonpath={.items[*].spec.nodeName}' | tr ' ' '\n' | sort | tr '\n' ' ')" = "rack-0 rack-1 " ] ||
   fail "a node has one channel: $(kubectl get pods -l app=mnnvl -o wide)"
-reports() { kubectl get resourceclaims -o 'jsonpath={range .items[*]}{range .status.devices[*]}{.driver} {.data.cliqueID} {.data.domainID} {.data.channels}{"\n"}{end}{end}' | grep -c '^compute-domain.nvidia.com rack-1.0 d-1 1$'; }
+domain=$(kubectl get computedomain mnnvl -o 'jsonpath={.metadata.uid}')
+reports() { kubectl get resourceclaims -o 'jsonpath={range .items[*]}{range .status.devices[*]}{.driver} {.data.cliqueID} {.data.domainID} {.data.channels}{"\n"}{end}{end}' | grep -c "^compute-domain.nvidia.com rack-1.0 $domain 1\$"; }
 eventually 10 equals 2 reports
 kubectl wait --for=condition=Ready pod/first pod/second --timeout=30s >/dev/null
 
