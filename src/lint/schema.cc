@@ -9,11 +9,14 @@
 #include "api/defaults.h"
 #include "api/features.h"
 #include "api/kinds.h"
+#include "apiserver/structural_schema.h"
 #include "base/clock.h"
+#include "controllers/compute_domain_kinds.h"
 #include "lint/config_rules.h"
 #include "lint/path.h"
 #include "lint/tree.h"
 #include "validation/gpu_config.h"
+#include "validation/object_meta.h"
 #include "validation/strategy.h"
 
 namespace drachma::lint {
@@ -119,6 +122,49 @@ void CheckGpuParameters(const Value& object, std::vector<Found>& found) {
   }
 }
 
+// A kind that a definition of the GPU drivers declares: what the API server would refuse by it.
+void CheckCustomObject(const json::YamlDocument& document, const Value& definition,
+                       std::vector<Found>& found) {
+  const Value& version = definition["spec"]["versions"].Items()[0];
+  const auto schema = apiserver::StructuralSchema::Parse(version["schema"]["openAPIV3Schema"]);
+  Value object = document.value;
+  std::vector<std::string> unknown;
+  (*schema)->Prune(object, &unknown);
+  for (const std::string& path : unknown) {
+    found.push_back(Make(path, "unknown-field", fmt::format("unknown field \"{}\"", path)));
+  }
+  (*schema)->PruneNulls(object);
+  (*schema)->SetDefaults(object);
+  validation::ErrorList errors = (*schema)->Validate(object);
+  const validation::ErrorList metadata =
+      validation::ValidateObjectMeta(object["metadata"], validation::Scope::kNamespaced,
+                                     validation::NameIsDnsSubdomain, "metadata");
+  for (const validation::FieldError& error : metadata) {
+    // A file may leave the namespace to whoever applies it.
+    if (error.path != "metadata.namespace") errors.push_back(error);
+  }
+  for (const validation::FieldError& error : errors) {
+    found.push_back(Make(error.path, "validation", error.Text()));
+  }
+}
+
+// ComputeDomains in another version than the drivers have, and kinds of theirs that do not exist.
+bool CheckDriverKind(const json::YamlDocument& document, std::vector<Found>& found) {
+  namespace domains = controllers::compute_domain;
+  const std::string_view api_version = document.value["apiVersion"].AsString();
+  const std::string_view kind = document.value["kind"].AsString();
+  if (api::SplitGroupVersion(api_version).group != domains::kGroup) return false;
+  const Value* definition = domains::DefinitionOf(kind);
+  if (definition == nullptr || api_version != domains::kApiVersion) {
+    found.push_back(
+        Make(definition == nullptr ? "kind" : "apiVersion", "unknown-kind",
+             fmt::format("no matches for kind \"{}\" in version \"{}\"", kind, api_version)));
+  } else {
+    CheckCustomObject(document, *definition, found);
+  }
+  return true;
+}
+
 }  // namespace
 
 void FindSchemaFaults(const json::YamlDocument& document, std::vector<Found>& found) {
@@ -133,6 +179,7 @@ void FindSchemaFaults(const json::YamlDocument& document, std::vector<Found>& fo
       return;
     }
   }
+  if (CheckDriverKind(document, found)) return;
   const api::GroupVersionParts parts = api::SplitGroupVersion(object["apiVersion"].AsString());
   const std::string_view kind_name = object["kind"].AsString();
   const api::KindInfo* kind = api::FindKind(parts.group, parts.version, kind_name);
