@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/explain_domain.h"
 #include "cli/explain_refusals.h"
 #include "cli/session.h"
 #include "client/objects.h"
@@ -116,6 +117,7 @@ void ExplainStart(Session& session, const Value& pod, Explanation& explanation) 
                   {"FailedPrepareDynamicResources", "FailedMount", "FailedAttachVolume",
                    "FailedCreatePodSandBox", "Failed", "BackOff", "UnexpectedAdmissionError"});
   explanation.cause += " and has not started yet";
+  ExplainDomain(session, pod, explanation);
   if (!said.empty()) explanation.blockers.push_back(said);
 }
 
