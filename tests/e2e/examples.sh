@@ -30,6 +30,8 @@ shows taints.yaml default 1 1
 shows admin-access.yaml default 4 0
 shows consumable-capacity.yaml default 2 1
 shows mps.yaml default 3 0
+# Five workers, and a daemon on the node of each.
+shows compute-domain.yaml gb200-nvl72 10 0
 # Of the folder as a whole, the two files that want something else are left out and named.
 status=0
 "$DRACHMA" plan -f "$EXAMPLES" --fleet dgx-h100 >"$WORK/plan" 2>"$WORK/errors" || status=$?
