@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building, running and testing need on Debian 12. Does nothing when all is there.
+# --all: also for the full checks; --node: also for the tests on a real node.
 set -euo pipefail
 
 packages=(
@@ -8,10 +9,10 @@ packages=(
   libfmt-dev libmimalloc-dev libcli11-dev libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 )
-# With --all also what the fuzzing and formatting stages of the full checks use.
-if [ "${1:-}" = --all ]; then
-  packages+=(clang-19 clang-format-19 libclang-rt-19-dev)
-fi
+# What the fuzzing and formatting stages of the full checks use.
+[ "${1:-}" != --all ] || packages+=(clang-19 clang-format-19 libclang-rt-19-dev)
+[ "${1:-}" != --node ] ||
+  packages+=(runc busybox-static containernetworking-plugins iptables iproute2 procps util-linux)
 
 missing=()
 for package in "${packages[@]}"; do

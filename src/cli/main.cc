@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "cli/check_command.h"
 #include "cli/debug_allocate.h"
 #include "cli/debug_cel.h"
+#include "cli/driver_command.h"
 #include "cli/explain_command.h"
 #include "cli/output.h"
 
@@ -208,14 +210,76 @@ void AddRoles(CLI::App& app, Run& run) {
   AddGates(*command, controllers->plane);
   command->callback(
       [&run, controllers] { run = [controllers] { return RunControllers(*controllers); }; });
+}
 
+// The flags of the driver of a real node.
+void AddDriver(CLI::App& command, DriverArguments& to) {
+  const auto text = [&command](const char* name, std::string& value, const char* help,
+                               const char* type) {
+    command.add_option(name, value, help)->type_name(type);
+  };
+  text("--kubelet-dir", to.kubelet_dir,
+       "Drive the GPUs of this machine for the kubelet with this root folder (/var/lib/kubelet)",
+       "DIR");
+  text("--node-name", to.node_name, "The kubelet's Node", "NAME");
+  command
+      .add_option("--backend", to.backend,
+                  "nvml: the GPUs that are there (default); sim: simulated ones")
+      ->check(CLI::IsMember({"nvml", "sim"}).description(""))
+      ->type_name("NAME");
+  text("--cdi-dir", to.cdi_dir,
+       "Where the container runtime reads CDI specs (default /var/run/cdi)", "DIR");
+  text("--state-dir", to.state_dir,
+       "What the driver remembers over its end (default KUBELET-DIR/plugins/gpu.nvidia.com)",
+       "DIR");
+  text("--pod-uid", to.pod_uid,
+       "Sockets with this in their names, apart from those of other pods of the driver",
+       "UID");
+  text("--healthz", to.healthz,
+       "Serve gRPC's health protocol for probes there (services liveness and readiness): "
+       "0.0.0.0:51516",
+       "HOST:PORT");
+  text("--metrics-listen", to.metrics_listen,
+       "Serve Prometheus metrics at /metrics there: 0.0.0.0:8080", "HOST:PORT");
+  text("--simulated-gpus", to.simulated_gpus,
+       "With --backend sim: which GPUs (default \"H100-80GB x8\")", "GPUS");
+  text("--stand-in", to.stand_in,
+       "With --backend sim: the file that containers get as device nodes (default /dev/null)",
+       "FILE");
+  text("--driver-root", to.driver_root,
+       "With --backend nvml: where the NVIDIA driver is installed (default /)", "DIR");
+  command.add_flag("--dynamic-mig", to.dynamic_mig,
+                   "With --backend nvml: make MIG devices when claims want them");
+}
+
+void AddNode(CLI::App& app, Run& run) {
   auto node = std::make_shared<RoleArguments>();
-  command = AddCommand(app, "node", "Simulate nodes with their kubelets against an API server",
-                       "drachma node --kubeconfig admin.conf --fleet dgx-h100");
+  auto driver = std::make_shared<DriverArguments>();
+  CLI::App* command = AddCommand(
+      app, "node",
+      "Simulate nodes with their kubelets against an API server, or drive the GPUs of a real node",
+      "drachma node --kubeconfig admin.conf --fleet dgx-h100\n"
+      "  drachma node --kubelet-dir /var/lib/kubelet --node-name $(hostname) --backend nvml\n"
+      "  drachma node --kubelet-dir /var/lib/kubelet --node-name n1 --backend sim "
+      "--simulated-gpus \"A100-80GB x4\"");
   AddKubeconfig(*command, node->kubeconfig);
   AddFleet(*command, node->fleet);
   AddGates(*command, node->plane);
-  command->callback([&run, node] { run = [node] { return RunNode(*node); }; });
+  AddDriver(*command, *driver);
+  command->callback([&run, node, driver, command] {
+    std::set<std::string> given;
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() == 0) continue;
+      for (const std::string& name : option->get_lnames()) given.insert("--" + name);
+    }
+    driver->kubeconfig = node->kubeconfig;
+    run = [node, driver, given] {
+      if (const Status fit = CheckNodeFlags(given, driver->backend); !fit) {
+        return PrintError(fit.error(), kWrongUse);
+      }
+      return given.contains("--kubelet-dir") ? RunDriver(*driver) : RunNode(*node);
+    };
+  });
 }
 
 void AddPlan(CLI::App& app, Run& run) {
@@ -525,8 +589,9 @@ int Main(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "Log more");
   app.fallthrough();
   Run run;
-  for (const auto& add : {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddDrain,
-                          AddWebhook, AddFleetCommand, AddApply, AddGet, AddRoles, AddDebug}) {
+  for (const auto& add :
+       {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddDrain, AddWebhook, AddFleetCommand,
+        AddApply, AddGet, AddRoles, AddNode, AddDebug}) {
     add(app, run);
   }
   try {
