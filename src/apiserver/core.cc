@@ -74,6 +74,18 @@ std::uint16_t VerbBit(client::Verb verb) {
   return kBits[static_cast<std::size_t>(verb)];
 }
 
+// The object that a request is about: a list or a watch that selects one name is about that one
+// (apiserver's RequestInfo), so that a kubelet may watch its own node.
+std::string NameAskedFor(const client::Request& call) {
+  const bool many = call.verb == client::Verb::kList || call.verb == client::Verb::kWatch;
+  if (!many || !call.name.empty() || call.field_selector.empty()) return call.name;
+  const auto fields = api::FieldSelector::Parse(call.field_selector);
+  const std::string* name = fields ? fields->RequiredValue("metadata.name") : nullptr;
+  const bool fits = name != nullptr && *name != "." && *name != ".." &&
+                    name->find_first_of("/%") == std::string::npos;
+  return fits ? *name : call.name;
+}
+
 }  // namespace
 
 Attributes Core::AttributesOf(const ApiRequest& request) {
@@ -88,7 +100,7 @@ Attributes Core::AttributesOf(const ApiRequest& request) {
           .resource = call.resource.plural,
           .subresource = call.subresource,
           .ns = is_namespace ? call.name : call.ns,
-          .name = call.name,
+          .name = NameAskedFor(call),
           .field_selector = call.field_selector,
           .label_selector = call.label_selector};
 }
@@ -178,7 +190,14 @@ void Core::Dispatch(ApiRequest request, const KindPtr& kind, Done done) {
   switch (call.verb) {
     case client::Verb::kGet: {
       const Result<store::Revision> wanted = ParseResourceVersion(call.resource_version);
-      if (!wanted) return done(std::unexpected(wanted.error()));
+      if (!wanted) {
+        // Upstream does not cache events: their storage says it.
+        Error error = wanted.error();
+        if (kind->plural() == "events") {
+          error.message.insert(0, "invalid resource version: ");
+        }
+        return done(std::unexpected(std::move(error)));
+      }
       if (*wanted > store_.Current()) {
         return done(std::unexpected(TooLargeResourceVersion(*wanted, store_.Current())));
       }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/bootstrap_objects.h"
+#include "apiserver/core.h"
 #include "apiserver/fake_object_reader.h"
+#include "client/objects.h"
 
 namespace drachma::apiserver {
 namespace {
@@ -61,8 +63,9 @@ TEST_F(NodeTest, ANodeSeesItsOwnSlices) {
   EXPECT_NE(Ask("n2", "update", kDra, "resourceslices", "s"), "allow");
   EXPECT_EQ(Ask("n1", "list", kDra, "resourceslices", "", "", "spec.driver=d,spec.nodeName=n1"),
             "allow");
-  EXPECT_EQ(Ask("n1", "list", kDra, "resourceslices", ""),
-            "node: can only list/watch/deletecollection resourceslices with nodeName field selector");
+  EXPECT_EQ(
+      Ask("n1", "list", kDra, "resourceslices", ""),
+      "node: can only list/watch/deletecollection resourceslices with nodeName field selector");
 }
 
 TEST_F(NodeTest, TheRestIsTheRoleOfNodes) {
@@ -125,6 +128,21 @@ TEST_F(NodeTest, ANodeDoesNotLabelItselfIntoTrust) {
   EXPECT_EQ(Restricted(request, objects_),
             "nodes \"n1\" is forbidden: is not allowed to modify labels: "
             "node-restriction.kubernetes.io/fips");
+}
+
+TEST(AttributesTest, AListThatSelectsOneNameIsAboutThatObject) {
+  const auto name_of = [](client::Verb verb, std::string field_selector) {
+    ApiRequest request;
+    request.call = {.verb = verb,
+                    .resource = client::resources::kNodes,
+                    .field_selector = std::move(field_selector)};
+    return Core::AttributesOf(request).name;
+  };
+  EXPECT_EQ(name_of(client::Verb::kWatch, "metadata.name=n1"), "n1");
+  EXPECT_EQ(name_of(client::Verb::kList, "spec.unschedulable=false,metadata.name=n1"), "n1");
+  EXPECT_EQ(name_of(client::Verb::kList, "metadata.name!=n1"), "");
+  EXPECT_EQ(name_of(client::Verb::kList, "metadata.name=n1/status"), "");
+  EXPECT_EQ(name_of(client::Verb::kDeleteCollection, "metadata.name=n1"), "");
 }
 
 }  // namespace
