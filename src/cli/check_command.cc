@@ -15,15 +15,7 @@ namespace {
 json::Value ToJson(const std::vector<lint::CheckedFile>& files) {
   json::Value findings = json::Value::Array();
   for (const lint::CheckedFile& file : files) {
-    for (const lint::Finding& finding : file.findings) {
-      findings.Append(json::Value::Object({{"file", finding.file},
-                                           {"line", finding.line},
-                                           {"column", finding.column},
-                                           {"rule", finding.rule},
-                                           {"severity", lint::SeverityName(finding.severity)},
-                                           {"message", finding.message},
-                                           {"fix", finding.fix}}));
-    }
+    for (const lint::Finding& finding : file.findings) findings.Append(lint::ToJson(finding));
   }
   return json::Value::Object({{"findings", std::move(findings)}});
 }
@@ -53,29 +45,9 @@ void PrintLeft(const lint::CheckedFile& file, const lint::RuleContext& context, 
   if (!left.empty()) out << "# left for you, with the lines of the corrected text:\n" << left;
 }
 
-struct Input {
-  std::vector<std::string> paths;
-  std::vector<std::string> texts;
-};
-
-// The files of `arguments`, folders opened. ERRORS: of ReadFile; kBadRequest: a folder without any.
-Result<Input> ReadInput(const CheckArguments& arguments) {
-  Input input;
-  for (const std::string& argument : arguments.files) {
-    const std::vector<std::string> paths = cluster::FilesOf(argument);
-    if (paths.empty()) return BadInput(argument + ": holds no .yaml, .yml or .json file");
-    for (const std::string& path : paths) {
-      DRA_ASSIGN(std::string text, ReadFile(path));
-      input.paths.push_back(path);
-      input.texts.push_back(std::move(text));
-    }
-  }
-  return input;
-}
-
 // Findings as lines, then the corrected text of each file that has one.
-void Print(const std::vector<lint::CheckedFile>& files, const Input& input, bool fix,
-           const lint::RuleContext& context, std::ostream& out) {
+void Print(const std::vector<lint::CheckedFile>& files, const std::vector<lint::FileText>& input,
+           bool fix, const lint::RuleContext& context, std::ostream& out) {
   std::size_t count = 0;
   for (const lint::CheckedFile& file : files) {
     for (const lint::Finding& finding : file.findings) out << lint::FormatFinding(finding);
@@ -83,7 +55,7 @@ void Print(const std::vector<lint::CheckedFile>& files, const Input& input, bool
   }
   if (count == 0) out << "no findings\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (files[i].corrected == input.texts[i]) {
+    if (files[i].corrected == input[i].text) {
       PrintNotCorrected(files[i], out);
       continue;
     }
@@ -99,13 +71,13 @@ void Print(const std::vector<lint::CheckedFile>& files, const Input& input, bool
 
 // Writes the corrected files; that of standard input goes to `out`, corrected or not, so that a
 // pipe goes on.
-Status WriteCorrected(const std::vector<lint::CheckedFile>& files, const Input& input,
-                      std::ostream& out) {
+Status WriteCorrected(const std::vector<lint::CheckedFile>& files,
+                      const std::vector<lint::FileText>& input, std::ostream& out) {
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (input.paths[i] == "-") {
+    if (input[i].name == kStandardInput) {
       out << files[i].corrected;
-    } else if (files[i].corrected != input.texts[i]) {
-      DRA_TRY(WriteFile(input.paths[i], files[i].corrected));
+    } else if (files[i].corrected != input[i].text) {
+      DRA_TRY(WriteFile(input[i].name, files[i].corrected));
     }
   }
   return {};
@@ -114,17 +86,17 @@ Status WriteCorrected(const std::vector<lint::CheckedFile>& files, const Input& 
 }  // namespace
 
 int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& error) {
-  const Result<Input> input = ReadInput(arguments);
+  const Result<std::vector<lint::FileText>> input = ReadManifestTexts(arguments.files);
   if (!input) {
     error << "error: " << input.error().message << "\n";
     return 2;
   }
-  const std::vector<std::string_view> texts(input->texts.begin(), input->texts.end());
+  std::vector<std::string_view> texts;
+  for (const lint::FileText& file : *input) texts.emplace_back(file.text);
   const lint::RuleContext context = lint::ContextOf(arguments.driver, texts);
   std::vector<lint::CheckedFile> files;
-  for (std::size_t i = 0; i < input->paths.size(); ++i) {
-    const std::string& path = input->paths[i];
-    files.push_back(lint::CheckText(path == "-" ? "<stdin>" : path, input->texts[i], context));
+  for (const lint::FileText& file : *input) {
+    files.push_back(lint::CheckText(file.name, file.text, context));
   }
   std::vector<std::string_view> corrected;
   for (const lint::CheckedFile& file : files) corrected.emplace_back(file.corrected);
@@ -135,7 +107,8 @@ int RunCheck(const CheckArguments& arguments, std::ostream& out, std::ostream& e
       return 2;
     }
   }
-  const bool filters = arguments.fix && std::ranges::find(input->paths, "-") != input->paths.end();
+  const bool filters = arguments.fix && std::ranges::find(*input, kStandardInput,
+                                                          &lint::FileText::name) != input->end();
   std::ostream& report = filters ? error : out;
   if (arguments.output == "json") {
     report << json::WritePretty(ToJson(files), 2) << "\n";

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "cluster/manifests.h"
+
 namespace drachma::cli {
 
 Result<std::string> ReadFile(const std::string& path) {
@@ -52,6 +54,19 @@ Status WriteFile(const std::string& path, std::string_view text) {
   std::filesystem::rename(next, path, problem);
   if (problem) return Fail(Code::kInternal, fmt::format("{}: {}", path, problem.message()));
   return {};
+}
+
+Result<std::vector<lint::FileText>> ReadManifestTexts(const std::vector<std::string>& arguments) {
+  std::vector<lint::FileText> files;
+  for (const std::string& argument : arguments) {
+    const std::vector<std::string> paths = cluster::FilesOf(argument);
+    if (paths.empty()) return BadInput(argument + ": holds no .yaml, .yml or .json file");
+    for (const std::string& path : paths) {
+      DRA_ASSIGN(std::string text, ReadFile(path));
+      files.push_back({path == "-" ? std::string(kStandardInput) : path, std::move(text)});
+    }
+  }
+  return files;
 }
 
 }  // namespace drachma::cli

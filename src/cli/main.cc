@@ -13,6 +13,7 @@
 #include "cel/eval/format.h"
 #include "cli/arguments.h"
 #include "cli/check_command.h"
+#include "cli/convert_command.h"
 #include "cli/debug_allocate.h"
 #include "cli/debug_cel.h"
 #include "cli/driver_command.h"
@@ -233,8 +234,7 @@ void AddDriver(CLI::App& command, DriverArguments& to) {
        "What the driver remembers over its end (default KUBELET-DIR/plugins/gpu.nvidia.com)",
        "DIR");
   text("--pod-uid", to.pod_uid,
-       "Sockets with this in their names, apart from those of other pods of the driver",
-       "UID");
+       "Sockets with this in their names, apart from those of other pods of the driver", "UID");
   text("--healthz", to.healthz,
        "Serve gRPC's health protocol for probes there (services liveness and readiness): "
        "0.0.0.0:51516",
@@ -498,6 +498,35 @@ void AddWebhook(CLI::App& app, Run& run) {
   command->callback([&run, arguments] { run = [arguments] { return RunWebhook(*arguments); }; });
 }
 
+void AddConvert(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  CLI::App* command = AddCommand(
+      app, "convert", "Bring device plugins' requests and old API versions to today's DRA",
+      "drachma convert -f deployment.yaml | kubectl apply -f -\n"
+      "  drachma convert -f manifests/ -f device-plugin-config.yaml --in-place\n"
+      "  drachma convert -f deployment.yaml --to extended    # only the DeviceClass is new");
+  AddFiles(*command, arguments->files, true);
+  command
+      ->add_option("--to", arguments->to,
+                   "claims: pods use claims; extended: pods name extended resources, which "
+                   "DeviceClasses offer (default claims)")
+      ->check(CLI::IsMember({"claims", "extended"}))
+      ->type_name("FORM");
+  command->add_flag("--in-place", arguments->in_place, "Change the files; comments and order stay");
+  command
+      ->add_option("--driver", arguments->driver,
+                   "The driver of names without domain (default gpu.nvidia.com)")
+      ->type_name("DRIVER");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "yaml: the converted text (the default); json: findings and texts")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->type_name("FORM");
+  command->callback([&run, arguments] {
+    run = [arguments] { return RunConvert(*arguments, std::cout, std::cerr); };
+  });
+}
+
 void AddFleetCommand(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* fleet =
@@ -590,8 +619,8 @@ int Main(int argc, char** argv) {
   app.fallthrough();
   Run run;
   for (const auto& add :
-       {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddDrain, AddWebhook, AddFleetCommand,
-        AddApply, AddGet, AddRoles, AddNode, AddDebug}) {
+       {AddUp, AddPlan, AddCheck, AddCel, AddExplain, AddTop, AddDrain, AddWebhook, AddConvert,
+        AddFleetCommand, AddApply, AddGet, AddRoles, AddNode, AddDebug}) {
     add(app, run);
   }
   try {

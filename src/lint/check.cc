@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "json/yaml.h"
-#include "lint/editor.h"
+#include "lint/apply.h"
 #include "lint/listed.h"
-#include "lint/origin.h"
 #include "lint/parameters.h"
 #include "lint/path.h"
 #include "lint/schema.h"
@@ -149,29 +148,6 @@ std::vector<Finding> FindAll(std::string_view name, std::string_view text,
   return findings;
 }
 
-// `change` at the place where its text stands: what came by an alias or a merge is changed under
-// its anchor. (An item or member that is added needs no place of its own but its parent's.)
-Change AtItsOrigin(const YamlDocument& document, Change change) {
-  if (std::optional<std::string> origin = OriginOf(document, change.path)) {
-    change.path = *std::move(origin);
-  }
-  return change;
-}
-
-// Applies the changes of one finding; each needs the places of the text before it.
-Result<std::string> ApplyAll(std::string text, const Finding& finding) {
-  for (const Change& change : finding.changes) {
-    DRA_ASSIGN(const std::vector<YamlDocument> documents, json::ReadYaml(text));
-    if (finding.document >= documents.size()) return BadInput("the document is gone");
-    const YamlDocument& document = documents[finding.document];
-    DRA_ASSIGN(text, Apply(text, document, AtItsOrigin(document, change)));
-    if (change.type != Change::Type::kRemoveDocument) continue;
-    DRA_ASSIGN(const std::vector<YamlDocument> rest, json::ReadYaml(text));
-    if (rest.size() + 1 != documents.size()) return BadInput("no document of its own");
-  }
-  return text;
-}
-
 bool RemovesDocument(const Finding& finding) {
   return std::ranges::any_of(finding.changes, [](const Change& change) {
     return change.type == Change::Type::kRemoveDocument;
@@ -205,7 +181,7 @@ Mended Mend(std::string_view name, std::string text, const RuleContext& context,
       return !finding.changes.empty() && wanted(finding) && tries[KeyOf(finding)] < kTriesMax;
     });
     if (fixable == findings.end()) return mended;
-    Result<std::string> changed = ApplyAll(mended.text, *fixable);
+    Result<std::string> changed = ApplyAll(mended.text, fixable->document, fixable->changes);
     if (!changed || *changed == mended.text || !json::ReadYaml(*changed)) {
       tries[KeyOf(*fixable)] = kTriesMax;
     } else {
@@ -396,6 +372,16 @@ std::string FormatFinding(const Finding& finding) {
                   SeverityName(finding.severity), finding.message, finding.rule);
   if (!finding.fix.empty()) line += fmt::format("    write: {}\n", finding.fix);
   return line;
+}
+
+json::Value ToJson(const Finding& finding) {
+  return json::Value::Object({{"file", finding.file},
+                              {"line", finding.line},
+                              {"column", finding.column},
+                              {"rule", finding.rule},
+                              {"severity", SeverityName(finding.severity)},
+                              {"message", finding.message},
+                              {"fix", finding.fix}});
 }
 
 }  // namespace drachma::lint

@@ -40,5 +40,7 @@ struct CheckedFile {
 // "file:line:column: error: message [rule]" and, if there is one, an indented line with the
 // correction.
 [[nodiscard]] std::string FormatFinding(const Finding& finding);
+// {"file","line","column","rule","severity","message","fix"}.
+[[nodiscard]] json::Value ToJson(const Finding& finding);
 
 }  // namespace drachma::lint

@@ -138,7 +138,8 @@ class TextEditor {
       return Insert(Offset(before->key), block + "\n" + std::string(Column(before->key), ' '));
     }
     const std::string block = Block(wrapped, Column(last->key));
-    return Insert(SubtreeEnd(*last), "\n" + std::string(Column(last->key), ' ') + block);
+    return Insert(AfterComment(SubtreeEnd(*last)),
+                  "\n" + std::string(Column(last->key), ' ') + block);
   }
 
   Result<std::string> AppendItem(std::string_view path, const Value& item) {
@@ -146,14 +147,14 @@ class TextEditor {
     if (last == nullptr) return SetValue(path, Value::Array({item}));
     const std::size_t dash = text_.rfind('-', Offset(last->value) - 1);
     const std::size_t indent = dash - LineStart(dash);
-    return Insert(SubtreeEnd(*last),
+    return Insert(AfterComment(SubtreeEnd(*last)),
                   "\n" + std::string(indent, ' ') + "- " + Block(item, indent + 2));
   }
 
   Result<std::string> RemoveMember(std::string_view path) {
     const Place* place = Find(path);
     if (place == nullptr) return NoSuchPath(path);
-    const std::string parent = Parent(path);
+    const std::string parent(ParentOf(*place));
     if (Children(parent).size() == 1) return SetValue(parent, Value::Object());
     const std::size_t begin = Offset(place->key);
     const std::string_view before = text_.substr(LineStart(begin), begin - LineStart(begin));
@@ -238,7 +239,7 @@ class TextEditor {
         return Insert(Offset(inside.back()->value_end),
                       Comma(style) + WriteFlow(change.value, style));
       case Change::Type::kRemoveMember: {
-        const std::vector<const Place*> siblings = Children(Parent(change.path));
+        const std::vector<const Place*> siblings = Children(ParentOf(*place));
         const auto here = std::ranges::find(siblings, place);
         if (here == siblings.end() || siblings.size() == 1) break;
         if (std::next(here) != siblings.end()) {
@@ -307,6 +308,11 @@ class TextEditor {
     return found == document_.places.end() ? nullptr : &*found;
   }
 
+  // The path of the node that `place` stands in; keys may have dots.
+  [[nodiscard]] std::string_view ParentOf(const Place& place) const {
+    return parents_[static_cast<std::size_t>(&place - document_.places.data())];
+  }
+
   [[nodiscard]] std::vector<const Place*> Children(std::string_view path) const {
     std::vector<const Place*> children;
     for (std::size_t i = 0; i < document_.places.size(); ++i) {
@@ -333,6 +339,13 @@ class TextEditor {
       if (IsFlow(candidate) || !HasChildren(candidate)) end = std::max(end, LeafEnd(candidate));
     }
     return end;
+  }
+
+  // The end of the line where nothing but a comment follows in it: a new line goes behind that.
+  [[nodiscard]] std::size_t AfterComment(std::size_t end) const {
+    const std::size_t line_end = std::min(text_.find('\n', end), text_.size());
+    const std::size_t next = text_.find_first_not_of(' ', end);
+    return next < line_end && text_[next] != '#' ? end : line_end;
   }
 
   [[nodiscard]] bool IsFlow(const Place& place) const {
