@@ -166,6 +166,7 @@ class Checker : private CheckerScope {
   }
 
   const Type* StructFieldType(const Expr* expr, std::string_view type, std::string_view field) {
+    if (env_.IsOpenStruct(type)) return &types::kDyn;
     const StructDecl* declaration = env_.FindStruct(type);
     if (declaration == nullptr) {
       Report(expr->id, "unexpected failed resolution of '" + std::string(type) + "'");

@@ -40,6 +40,9 @@ std::optional<Resolved> CheckerScope::FindGlobal(std::string_view name) {
     if (const StructDecl* declaration = env_.FindStruct(candidate)) {
       return Resolved{cel::TypeOf(ast_.arena, declaration->type), candidate};
     }
+    if (env_.IsOpenStruct(candidate)) {
+      return Resolved{cel::TypeOf(ast_.arena, StructType(ast_.arena, candidate)), candidate};
+    }
     return std::nullopt;
   });
 }

@@ -62,7 +62,8 @@ CheckEnv::CheckEnv(const CheckEnv* parent)
       container(parent->container),
       cross_type_comparisons(parent->cross_type_comparisons),
       parent_(parent),
-      opaque_names_(parent->opaque_names_) {}
+      opaque_names_(parent->opaque_names_),
+      open_structs_(parent->open_structs_) {}
 
 void CheckEnv::AddVariable(std::string_view name, const Type* type) {
   variables_[std::string(name)] = type;
@@ -129,6 +130,12 @@ const Type* CheckEnv::FindTypeName(std::string_view name) const {
 const StructDecl* CheckEnv::FindStruct(std::string_view name) const {
   if (const StructDecl* found = FindIn(structs_, name)) return found;
   return parent_ == nullptr ? nullptr : parent_->FindStruct(name);
+}
+
+bool CheckEnv::IsOpenStruct(std::string_view name) const {
+  return std::ranges::any_of(open_structs_, [name](std::string_view open) {
+    return name.starts_with(open) && (name.size() == open.size() || name[open.size()] == '.');
+  });
 }
 
 std::vector<std::string> CandidateNames(std::string_view container, std::string_view name) {

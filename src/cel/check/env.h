@@ -60,6 +60,9 @@ class CheckEnv {
   // A type's name, usable as a value: `type(x) == net.IP`.
   void AddTypeName(std::string_view name, const Type* type);
   void AddStruct(StructDecl declaration);
+  // `name` and all names below it (`name.spec.containers`) are structs whose fields have any names
+  // and are dyn. `name` must live as long as this.
+  void AddOpenStruct(std::string_view name) { open_structs_.push_back(name); }
   // `signature` is "(string, int) -> bool", or "string.(int) -> bool" for a member. Type parameters
   // are single capital letters. An overload of the same id replaces the earlier one in its place.
   // REQUIRES: the signature is well formed (it is text of our own).
@@ -72,6 +75,7 @@ class CheckEnv {
   [[nodiscard]] const Function* FindFunction(std::string_view name) const;
   [[nodiscard]] const Type* FindTypeName(std::string_view name) const;
   [[nodiscard]] const StructDecl* FindStruct(std::string_view name) const;
+  [[nodiscard]] bool IsOpenStruct(std::string_view name) const;
   [[nodiscard]] std::span<const std::string_view> opaque_names() const { return opaque_names_; }
 
   MacroTable macros;
@@ -86,6 +90,7 @@ class CheckEnv {
   NameMap<StructDecl> structs_;
   NameMap<Function> functions_;
   std::vector<std::string_view> opaque_names_;
+  std::vector<std::string_view> open_structs_;
 };
 
 // The names that `name` may stand for in `container`, most specific first (a leading dot means the

@@ -177,6 +177,53 @@ Value ListNode::Build(Frame& frame) const {
   return Value::List(list);
 }
 
+namespace {
+
+// The value of an entry that is written with '?': nothing when the entry is left out, an error when
+// it is no optional.
+std::optional<Value> OptionalEntry(Frame& frame, const Value& value, std::string_view name) {
+  if (!value.IsOptional()) {
+    return MakeError(frame.arena, "cannot initialize optional entry '" + std::string(name) +
+                                      "' from non-optional value " + DebugString(value));
+  }
+  if (!value.HasValue()) return std::nullopt;
+  return value.Inner();
+}
+
+}  // namespace
+
+Value StructNode::Eval(Frame& frame) const {
+  constexpr std::uint64_t kStructCost = 40;
+  const Value made = Build(frame);
+  frame.Charge(kStructCost);
+  return made;
+}
+
+Value StructNode::Build(Frame& frame) const {
+  std::vector<StructMaker::Field> fields;
+  fields.reserve(items_.size());
+  for (const Item& item : items_) {
+    Value value = item.value->Eval(frame);
+    if (value.IsError()) return value;
+    const auto same = std::ranges::find(fields, item.field, &StructMaker::Field::name);
+    if (item.optional) {
+      const std::optional<Value> given = OptionalEntry(frame, value, item.field);
+      if (!given) {
+        if (same != fields.end()) fields.erase(same);
+        continue;
+      }
+      if (given->IsError()) return *given;
+      value = *given;
+    }
+    if (same != fields.end()) {
+      same->value = value;
+    } else {
+      fields.push_back({item.field, value});
+    }
+  }
+  return maker_.Make(frame.arena, type_, fields);
+}
+
 Value MapNode::Eval(Frame& frame) const {
   const Value map = Build(frame);
   frame.Charge(30);
@@ -207,16 +254,14 @@ Value MapNode::Build(Frame& frame) const {
     if (value.IsError()) return value;
     const std::size_t place = find(key);
     if (item.optional) {
-      if (!value.IsOptional()) {
-        return MakeError(frame.arena, "cannot initialize optional entry '" + DebugString(key) +
-                                          "' from non-optional value " + DebugString(value));
-      }
-      if (!value.HasValue()) {
+      const std::optional<Value> given = OptionalEntry(frame, value, DebugString(key));
+      if (!given) {
         // An entry that is taken away leaves a hole for the next ones: an error as its key.
         if (place < entries.size()) entries[place].key = Value::Error({});
         continue;
       }
-      value = value.Inner();
+      if (given->IsError()) return *given;
+      value = *given;
     }
     if (key.kind() == ValueKind::kBytes) {
       return Value::Error("internal error: runtime error: hash of unhashable type types.Bytes");

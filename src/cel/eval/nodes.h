@@ -12,6 +12,7 @@
 #include "cel/eval/attribute.h"
 #include "cel/eval/frame.h"
 #include "cel/eval/function.h"
+#include "cel/eval/plan.h"
 
 namespace drachma::cel {
 
@@ -167,6 +168,26 @@ class MapNode final : public Node {
  private:
   Value Build(Frame& frame) const;
 
+  std::span<const Item> items_;
+};
+
+// A struct literal.
+class StructNode final : public Node {
+ public:
+  struct Item {
+    std::string_view field;
+    const Node* value;
+    bool optional;
+  };
+  StructNode(const StructMaker& maker, std::string_view type, std::span<const Item> items)
+      : maker_(maker), type_(type), items_(items) {}
+  Value Eval(Frame& frame) const override;
+
+ private:
+  Value Build(Frame& frame) const;
+
+  const StructMaker& maker_;
+  std::string_view type_;
   std::span<const Item> items_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,25 @@ namespace drachma::cel {
 // What a call of `function` costs when it takes `overload` (empty: several are possible).
 using CostRules = CallCost (*)(std::string_view function, std::string_view overload);
 
+// Makes the values of struct literals. Immutable, any thread; must outlive the plan.
+class StructMaker {
+ public:
+  struct Field {
+    std::string_view name;
+    Value value;
+  };
+  virtual ~StructMaker() = default;
+  // A struct of `type` with `fields`, each name once; all lives in `arena` afterwards. May be an
+  // error.
+  [[nodiscard]] virtual Value Make(Arena& arena, std::string_view type,
+                                   std::span<const Field> fields) const = 0;
+};
+
 struct PlanOptions {
   const FunctionTable* functions = nullptr;
-  CostRules costs = nullptr;           // null: every call costs 1
-  const PathPlanner* paths = nullptr;  // null: no shortcuts
+  CostRules costs = nullptr;             // null: every call costs 1
+  const PathPlanner* paths = nullptr;    // null: no shortcuts
+  const StructMaker* structs = nullptr;  // null: expressions with struct literals have no plan
   // Works out constant lists, maps and conversions once, compiles constant patterns and turns `in`
   // over constants into a set, as cel-go's OptOptimize does. Costs change by it, as they do there.
   bool optimize = false;

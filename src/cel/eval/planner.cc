@@ -43,7 +43,7 @@ class Planner : private CallPlanner {
       case ExprKind::kMap:
         return PlanMap(expr);
       case ExprKind::kStruct:
-        return Fail("unknown type: " + std::string(expr->name));
+        return PlanStruct(expr);
       case ExprKind::kComprehension:
         return PlanFold(expr);
       case ExprKind::kUnspecified:
@@ -303,6 +303,17 @@ class Planner : private CallPlanner {
     }
     const MapNode* map = Make<MapNode>(plan_.arena.Copy(items));
     return options_.optimize && constant ? WorkOut(map) : map;
+  }
+
+  Planned PlanStruct(const Expr* expr) {
+    if (options_.structs == nullptr) return Fail("unknown type: " + std::string(expr->name));
+    std::vector<StructNode::Item> items;
+    for (const Entry& entry : expr->entries) {
+      const Planned value = Visit(entry.value);
+      if (!value) return value;
+      items.push_back({.field = entry.field, .value = *value, .optional = entry.optional});
+    }
+    return Make<StructNode>(*options_.structs, expr->name, plan_.arena.Copy(items));
   }
 
   const Node* WorkOut(const Node* node) {
