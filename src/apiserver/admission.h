@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apiserver/auth.h"
@@ -17,6 +19,23 @@ namespace drachma::apiserver {
 using AuditAnnotations = std::map<std::string, std::string>;
 
 enum class Operation : std::uint8_t { kCreate, kUpdate, kDelete, kConnect };
+
+// The second run of the steps that change an object: there is one when a policy or a webhook has
+// changed it (upstream's ReinvocationContext).
+struct Reinvocation {
+  // What those of one kind that wish it (reinvocationPolicy IfNeeded) need to be evaluated again.
+  struct Steps {
+    std::set<std::string> reinvocable;  // evaluated before the newest change
+    std::set<std::string> again;        // those of them that saw an older object
+    json::Value last_output;            // the object after the first run
+
+    void Changed() { again.merge(std::exchange(reinvocable, {})); }
+  };
+  bool running = false;  // this is the second run
+  bool wanted = false;
+  Steps policies;
+  Steps webhooks;
+};
 
 // What a write is about, as admission plugins see it. Objects are in the kind's storage version
 // (v1 for resource.k8s.io), with defaults.
@@ -37,6 +56,7 @@ struct AdmissionRequest {
   std::vector<std::string> warnings;  // plugins may add; they become Warning headers
   // Plugins may add, one text for each key; null when the request is not recorded.
   std::shared_ptr<AuditAnnotations> annotations = {};
+  Reinvocation reinvocation = {};
 };
 
 // Reads objects for plugins, from memory: what has been committed. On the server's executor only.

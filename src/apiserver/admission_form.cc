@@ -5,6 +5,7 @@
 
 #include "api/conversion.h"
 #include "api/kinds.h"
+#include "apiserver/custom_kind.h"
 #include "apiserver/status.h"
 
 namespace drachma::apiserver {
@@ -56,6 +57,28 @@ Result<Value> InForm(const KindTable& kinds, const AdmissionRequest& request, co
   const KindPtr kind = kinds.Find(form.group, form.version, form.resource);
   if (kind == nullptr) return std::unexpected(NoSuchResourceError());
   return kind->Convert(object, kind->ApiVersion(form.version));
+}
+
+Result<Value> FromForm(const Core& core, const AdmissionRequest& request, const ResourceKind& form,
+                       const Value& changed, api::StrictFields strict) {
+  const auto internal = [](std::string_view why) { return std::unexpected(InternalError(why)); };
+  if (request.subresource == "binding") return request.object;
+  if (request.subresource == "scale") {
+    Value scaled = request.object;
+    scaled.Edit("spec").Set("replicas", changed["spec"]["replicas"].AsInt());
+    return scaled;
+  }
+  const KindPtr kind = core.kinds().Find(form.group, form.version, form.resource);
+  const KindPtr own = core.kinds().Find(request.group, request.resource);
+  if (kind == nullptr || own == nullptr) return std::unexpected(NoSuchResourceError());
+  // Unknown fields of custom resources are dropped in any case.
+  if (dynamic_cast<const CustomKind*>(kind.get()) != nullptr) strict = api::StrictFields::kIgnore;
+  Result<api::Decoded> decoded = kind->Decode(changed, form.version, strict, {});
+  if (!decoded) return internal(decoded.error().message);
+  if (!decoded->strict_errors.empty())
+    return internal(api::StrictErrorText(decoded->strict_errors));
+  kind->SetDefaults(form.version, core.Now(), decoded->value);
+  return own->Convert(std::move(decoded->value), own->storage_api_version());
 }
 
 Value ShownKind(const ResourceKind& form) {

@@ -9,6 +9,7 @@
 #include "apiserver/admission_owners.h"
 #include "apiserver/admission_pod_security.h"
 #include "apiserver/admission_quota.h"
+#include "apiserver/mutating_policies.h"
 #include "apiserver/node_authorizer.h"
 #include "apiserver/validating_policies.h"
 
@@ -56,6 +57,10 @@ std::span<const PluginEntry> BuiltInPlugins() {
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<OwnerReferences>(core);
        }},
+      {"MutatingAdmissionPolicy", true,
+       [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
+         return std::make_shared<MutatingPolicies>(core);
+       }},
       {"ValidatingAdmissionPolicy", true,
        [](Core& core) -> std::shared_ptr<AdmissionPlugin> {
          return std::make_shared<ValidatingPolicies>(core);
@@ -87,7 +92,6 @@ bool IsKnownUpstream(std::string_view name) {
       "ExtendedResourceToleration",
       "ImagePolicyWebhook",
       "LimitPodHardAntiAffinityTopology",
-      "MutatingAdmissionPolicy",
       "MutatingAdmissionWebhook",
       "NamespaceAutoProvision",
       "NamespaceExists",

@@ -83,7 +83,6 @@ void AddKubernetesLibraries(cel::Environment& env) {
   cel::AddTwoVariableComprehensions(env);
   cel::AddKubernetesSemver(env);
   cel::AddLists(env);
-  cel::AddBindings(env);
 }
 
 std::string EscapedName(std::string_view name) {

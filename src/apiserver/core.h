@@ -201,6 +201,8 @@ class Core final : public ObjectReader {
 
   void Attempt(const WriteJobPtr& job);
   Status Prepare(WriteJob& job);
+  // Mutating webhooks, and the second run of all that changes the object where it is wanted.
+  void Change(const WriteJobPtr& job);
   void Mutated(const WriteJobPtr& job);
   Status Check(WriteJob& job);
   Status CheckUpdate(WriteJob& job);

@@ -123,19 +123,24 @@ void Core::Attempt(const WriteJobPtr& job) {
   if (Status prepared = Prepare(*job); !prepared) {
     return Refuse(*job, std::move(prepared.error()));
   }
-  Review(job->admission, AsyncAdmission::Phase::kMutating,
-         [this, job, before = job->admission.object](Status status) mutable {
-           if (!status) return Refuse(*job, std::move(status.error()));
-           // The plugins see what webhooks made of the object (upstream's reinvocation).
-           if (!before.SharesWith(job->admission.object) &&
-               job->strategy == WriteJob::Strategy::kApply) {
-             if (Status again = Admit(job->admission); !again) {
-               return Refuse(*job, std::move(again.error()));
-             }
-           }
-           before = nullptr;
-           Mutated(job);
-         });
+  Change(job);
+}
+
+void Core::Change(const WriteJobPtr& job) {
+  Review(job->admission, AsyncAdmission::Phase::kMutating, [this, job](Status status) {
+    if (!status) return Refuse(*job, std::move(status.error()));
+    Reinvocation& reinvocation = job->admission.reinvocation;
+    if (!reinvocation.wanted || reinvocation.running) return Mutated(job);
+    // The plugins see what policies and webhooks made of the object, and some of these what the
+    // others made.
+    reinvocation.running = true;
+    if (job->strategy == WriteJob::Strategy::kApply) {
+      if (Status again = Admit(job->admission); !again) {
+        return Refuse(*job, std::move(again.error()));
+      }
+    }
+    Change(job);
+  });
 }
 
 namespace {
@@ -272,9 +277,12 @@ void Core::Checked(const WriteJobPtr& job) {
       return;
     }
   } else {
-    // What is no number is no version either, and not looked at (etcd3's store.Create).
+    // What is no number is no version either, and not looked at (etcd3's store.Create); an update
+    // that creates drops it.
     const std::string version(object["metadata"]["resourceVersion"].AsString());
-    if (ParseResourceVersion(version).value_or(0) != 0) {
+    if (job->request.call.verb == client::Verb::kUpdate) {
+      object.Edit("metadata").Erase("resourceVersion");
+    } else if (ParseResourceVersion(version).value_or(0) != 0) {
       return Refuse(*job,
                     {.code = Code::kUnknown,
                      .message = "resourceVersion should not be set on objects to be created"});

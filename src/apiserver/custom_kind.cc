@@ -208,9 +208,9 @@ void ReadNames(const Value& spec, CustomInfo& custom) {
 
 Result<std::unique_ptr<CustomInfo>> ReadDefinition(const Value& definition) {
   const Value& spec = definition["spec"];
-  if (spec["conversion"]["strategy"].AsString("None") != "None") {
-    return Fail(Code::kInvalid, "conversion of custom resources by webhook is not supported");
-  }
+  // Objects are not converted by webhooks: where definitions ask for it, the version that is stored
+  // is served alone, which needs none.
+  const bool only_stored = spec["conversion"]["strategy"].AsString() == "Webhook";
   auto custom = std::make_unique<CustomInfo>();
   ReadNames(spec, *custom);
   bool has_status = false;
@@ -219,6 +219,7 @@ Result<std::unique_ptr<CustomInfo>> ReadDefinition(const Value& definition) {
     const std::string_view name = custom->Keep(version["name"].AsString());
     if (version["storage"].AsBool()) custom->info.storage_version = name;
     if (!version["served"].AsBool()) continue;
+    if (only_stored && !version["storage"].AsBool()) continue;
     DRA_ASSIGN(CustomVersion read, ReadVersion(version, *custom));
     has_status |= read.has_status;
     has_scale |= read.scale.has_value();

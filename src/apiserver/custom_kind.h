@@ -19,8 +19,9 @@ class CustomKind : public Kind {
   [[nodiscard]] virtual const json::Value& SchemaOf(std::string_view version) const = 0;
 };
 
+// Where conversion by webhook is asked for, only the version that is stored is served.
 // ERRORS: kInvalid when the definition cannot be served: no served version, a schema or path that
-// does not parse, conversion by webhook.
+// does not parse.
 [[nodiscard]] Result<std::shared_ptr<const CustomKind>> MakeCustomKind(
     const json::Value& definition);
 

@@ -30,15 +30,20 @@ constexpr auto kTypes =
 class AllRules {
  public:
   // `known` are the faults of the schema that other rules found.
-  explicit AllRules(const ErrorList& known) {
+  AllRules(const ErrorList& known, CostLimits limits) : costs_(limits) {
     for (const validation::FieldError& error : known) faulty_.push_back(error.path);
   }
 
-  ErrorList Take() { return std::move(errors_); }
+  // Of all that was checked, as the schema at `path`.
+  ErrorList Take(const std::string& path) {
+    validation::Append(errors_, costs_.TotalFaults(path));
+    return std::move(errors_);
+  }
 
   struct Part {
     bool root = false;
-    bool types_known = true;     // of all parts around
+    bool types_known = true;  // of all parts around
+    Cardinality times = 1;
     std::string uncorrelatable;  // the outermost list or map around whose items have no past
   };
 
@@ -46,6 +51,7 @@ class AllRules {
     if (!schema.IsObject()) return;
     Part below{.root = false,
                .types_known = part.types_known && IsKnownType(schema["type"].AsString()),
+               .times = CardinalityBelow(schema, part.times),
                .uncorrelatable = part.uncorrelatable};
     Part in_map = below;
     if (schema[kMapType].AsString("granular") != "granular") Mark(in_map, path);
@@ -96,7 +102,7 @@ class AllRules {
           "rules: unable to convert structural schema to CEL declarations"));
       return;
     }
-    validation::Append(errors_, RuleFaults(schema, part.root, path));
+    validation::Append(errors_, RuleFaults(schema, part.root, path, part.times, costs_));
     if (part.uncorrelatable.empty()) return;
     for (std::size_t i = 0; i < rules.size(); ++i) {
       const std::string_view rule = rules[i]["rule"].AsString();
@@ -108,16 +114,18 @@ class AllRules {
     }
   }
 
+  RuleCosts costs_;
   std::vector<std::string> faulty_;
   ErrorList errors_;
 };
 
 }  // namespace
 
-ErrorList RulesFaults(const Value& schema, std::string_view path, const ErrorList& known) {
-  AllRules rules(known);
-  rules.Check(schema, std::string(path), {.root = true});
-  return rules.Take();
+ErrorList RulesFaults(const Value& schema, const std::string& path, const ErrorList& known,
+                      CostLimits limits) {
+  AllRules rules(known, limits);
+  rules.Check(schema, path, {.root = true});
+  return rules.Take(path);
 }
 
 }  // namespace drachma::apiserver

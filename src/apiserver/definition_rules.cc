@@ -147,13 +147,18 @@ void CheckColumn(const Value& column, const std::string& path, ErrorList& errors
   }
 }
 
-// The parts that a version may have for itself. `version` is any one of them when all agree.
-void CheckSchemaOf(const Value& version, const std::string& path, ErrorList& errors) {
+// The parts that a version may have for itself. `version` is any one of them when all agree; `old`
+// is the spec that is replaced, null for a create.
+void CheckSchemaOf(const Value& version, const std::string& path, const Value& old,
+                   ErrorList& errors) {
   const Value& schema = version["schema"]["openAPIV3Schema"];
   const bool status = version["subresources"]["status"].IsObject();
   if (!schema.IsObject()) return;
-  validation::Append(errors,
-                     SchemaFaults(schema, path, status ? StatusPart::kYes : StatusPart::kNo));
+  const bool unchanged = std::ranges::any_of(old["versions"].Items(), [&](const Value& before) {
+    return before["name"] == version["name"] && before["schema"] == version["schema"];
+  });
+  validation::Append(errors, SchemaFaults(schema, path, status ? StatusPart::kYes : StatusPart::kNo,
+                                          unchanged ? CostLimits::kTotal : CostLimits::kEach));
 }
 void CheckSelectableOf(const Value& version, const std::string& path, ErrorList& errors) {
   const Value& schema = version["schema"]["openAPIV3Schema"];
@@ -168,7 +173,7 @@ void CheckColumnsOf(const Value& version, const std::string& path, ErrorList& er
   }
 }
 
-void CheckVersions(const Value& spec, ErrorList& errors) {
+void CheckVersions(const Value& spec, const Value& old, ErrorList& errors) {
   const Value& versions = spec["versions"];
   const bool same_schema = SameInAll(versions, "schema");
   const bool same_subresources = SameInAll(versions, "subresources");
@@ -192,7 +197,7 @@ void CheckVersions(const Value& spec, ErrorList& errors) {
     if (const auto faults = validation::IsDns1035Label(name); !faults.empty()) {
       errors.push_back(Invalid(Child(path, "name"), ShownText(name), Joined(faults)));
     }
-    if (!same_schema) CheckSchemaOf(version, Child(path, "schema.openAPIV3Schema"), errors);
+    if (!same_schema) CheckSchemaOf(version, Child(path, "schema.openAPIV3Schema"), old, errors);
     if (!same_subresources) {
       CheckSubresources(version["subresources"], Child(path, "subresources"), errors);
     }
@@ -244,11 +249,11 @@ void CheckNames(const Value& names, ErrorList& errors) {
 }
 
 // What all versions have in common.
-void CheckCommon(const Value& versions, ErrorList& errors) {
+void CheckCommon(const Value& versions, const Value& old, ErrorList& errors) {
   if (versions.empty()) return;
   const Value& first = versions.Items().front();
   if (SameInAll(versions, "schema")) {
-    CheckSchemaOf(first, "spec.validation.openAPIV3Schema", errors);
+    CheckSchemaOf(first, "spec.validation.openAPIV3Schema", old, errors);
   }
   if (SameInAll(versions, "subresources")) {
     CheckSubresources(first["subresources"], "spec.subresources", errors);
@@ -332,9 +337,9 @@ ErrorList DefinitionFaults(const Value& definition, const Value& old) {
   }
   CheckGroup(spec, errors);
   CheckScope(spec, errors);
-  CheckVersions(spec, errors);
+  CheckVersions(spec, old["spec"], errors);
   CheckNames(spec["names"], errors);
-  CheckCommon(spec["versions"], errors);
+  CheckCommon(spec["versions"], old["spec"], errors);
   if (!old.IsNull()) {
     CheckImmutable(spec, old, errors);
   }

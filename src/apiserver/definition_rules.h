@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "apiserver/admission.h"
+#include "apiserver/rule_costs.h"
 #include "json/value.h"
 #include "validation/field_error.h"
 
@@ -19,7 +20,8 @@ namespace drachma::apiserver {
 // status subresource the root must be an object.
 enum class StatusPart : std::uint8_t { kNo, kYes };
 [[nodiscard]] validation::ErrorList SchemaFaults(const json::Value& schema, std::string_view path,
-                                                 StatusPart status = StatusPart::kNo);
+                                                 StatusPart status = StatusPart::kNo,
+                                                 CostLimits limits = CostLimits::kEach);
 
 // Where a JSON path (".spec.size", ".spec['a.b']") leads in a schema.
 struct SchemaPlace {
@@ -38,8 +40,9 @@ enum class ArrayNotation : std::uint8_t { kAllowed, kRefused };
 
 // What is wrong with the rules in CEL of all parts of a schema; `known` is what other checks found.
 // REQUIRES: the schema is structural.
-[[nodiscard]] validation::ErrorList RulesFaults(const json::Value& schema, std::string_view path,
-                                                const validation::ErrorList& known);
+[[nodiscard]] validation::ErrorList RulesFaults(const json::Value& schema, const std::string& path,
+                                                const validation::ErrorList& known,
+                                                CostLimits limits);
 
 // Defaults in a schema that break the part of the schema that they stand in (apiextensions'
 // ValidateDefaults). REQUIRES: the schema is structural.

@@ -429,7 +429,8 @@ class OpenApiRules {
 
 }  // namespace
 
-ErrorList SchemaFaults(const Value& schema, std::string_view path, StatusPart status) {
+ErrorList SchemaFaults(const Value& schema, std::string_view path, StatusPart status,
+                       CostLimits limits) {
   StructuralRules structural;
   structural.Check(schema, kRoot, std::string(path));
   ErrorList errors = structural.Take();
@@ -440,7 +441,7 @@ ErrorList SchemaFaults(const Value& schema, std::string_view path, StatusPart st
   const ErrorList found = open_api.Take();
   validation::Append(errors, found);
   if (rules_count) {
-    validation::Append(errors, RulesFaults(schema, path, found));
+    validation::Append(errors, RulesFaults(schema, std::string(path), found, limits));
   }
   const std::string_view type = schema["type"].AsString();
   if (schema["nullable"].AsBool()) {

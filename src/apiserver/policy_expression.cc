@@ -6,8 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "apiserver/admission_refusal.h"
 #include "cel/eval/lazy_fields.h"
 #include "cel/ext/costs.h"
+#include "cel/ext/patch_types.h"
 #include "cel/ext/validators.h"
 
 namespace drachma::apiserver {
@@ -131,6 +133,11 @@ std::string WrongType(const cel::Type* type, PolicyCompiler::Returns returns) {
     if (is_string || type->kind == cel::TypeKind::kNull) return {};
     return fmt::format("must evaluate to one of [string null_type] but got {}", actual);
   }
+  if (returns == Returns::kObject || returns == Returns::kPatches) {
+    const std::string_view wanted = returns == Returns::kObject ? "Object" : "list(JSONPatch)";
+    return actual == wanted ? std::string()
+                            : fmt::format("must evaluate to {} but got {}", wanted, actual);
+  }
   if (returns == Returns::kString) {
     return is_string ? std::string() : fmt::format("must evaluate to string but got {}", actual);
   }
@@ -140,8 +147,8 @@ std::string WrongType(const cel::Type* type, PolicyCompiler::Returns returns) {
 
 }  // namespace
 
-std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(MayAsk may_ask) {
-  auto& made = environments_[static_cast<std::size_t>(may_ask)];
+std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(Knows knows) {
+  auto& made = environments_[static_cast<std::size_t>(knows)];
   if (made != nullptr) return made;
   made = std::make_shared<cel::Environment>();
   AddKubernetesLibraries(*made);
@@ -152,7 +159,8 @@ std::shared_ptr<cel::Environment> PolicyCompiler::EnvironmentWith(MayAsk may_ask
   env.AddVariable("namespaceObject", cel::StructType(env.arena(), "kubernetes.Namespace"));
   env.AddVariable("request", cel::StructType(env.arena(), "kubernetes.AdmissionRequest"));
   if (options_.params) env.AddVariable("params", &cel::types::kDyn);
-  if (may_ask == MayAsk::kYes) {
+  if (knows == Knows::kPatchTypes) cel::AddPatchTypes(*made);
+  if (knows != Knows::kObjects) {
     env.AddVariable("authorizer", cel::StructType(env.arena(), cel::kAuthorizerType));
     env.AddVariable("authorizer.requestResource",
                     cel::StructType(env.arena(), cel::kResourceCheckType));
@@ -174,7 +182,11 @@ void PolicyCompiler::DeclareVariables(cel::CheckEnv& env) const {
 
 PolicyExpression PolicyCompiler::Compile(std::string_view text, Returns returns, MayAsk may_ask) {
   PolicyExpression expression{.text = std::string(text), .program = {}, .fault = {}};
-  const std::shared_ptr<cel::Environment> env = EnvironmentWith(may_ask);
+  const bool patches = returns == Returns::kObject || returns == Returns::kPatches;
+  const std::shared_ptr<cel::Environment> env =
+      EnvironmentWith(patches                   ? Knows::kPatchTypes
+                      : may_ask == MayAsk::kYes ? Knows::kAuthorizer
+                                                : Knows::kObjects);
   auto checked = cel::CompileExpression(text, *env);
   if (!checked) {
     expression.fault = "compilation failed: " + checked.error().ToString();
@@ -185,6 +197,7 @@ PolicyExpression PolicyCompiler::Compile(std::string_view text, Returns returns,
   auto plan = cel::MakePlan(*checked, {.functions = &env->functions,
                                        .costs = cel::KubernetesCallCost,
                                        .paths = nullptr,
+                                       .structs = patches ? &cel::PatchStructs() : nullptr,
                                        .optimize = true});
   if (!plan) {
     expression.fault = "program instantiation failed: " + plan.error();
@@ -352,6 +365,27 @@ PolicyResults EvaluatePolicy(std::span<const PolicyExpression* const> expression
     }
   }
   return all;
+}
+
+std::expected<bool, std::string> EvaluateConditions(std::span<const PolicyExpression> conditions,
+                                                    std::span<const PolicyVariable> variables,
+                                                    const PolicyInputs& inputs, cel::Arena& arena) {
+  if (conditions.empty()) return true;
+  std::vector<const PolicyExpression*> all;
+  for (const PolicyExpression& condition : conditions) all.push_back(&condition);
+  const PolicyResults results =
+      EvaluatePolicy(all, variables, inputs, kMatchConditionsBudget, arena);
+  std::vector<std::string> errors;
+  if (!results.error.empty()) errors.push_back(results.error);
+  for (const PolicyResults::One& one : results.results) {
+    if (!one.error.empty()) {
+      errors.push_back(one.error);
+    } else if (one.value.IsFalse()) {
+      return false;
+    }
+  }
+  if (errors.empty()) return true;
+  return std::unexpected(AggregateText(errors));
 }
 
 }  // namespace drachma::apiserver

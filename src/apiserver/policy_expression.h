@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,7 +43,15 @@ class PolicyCompiler {
     bool params = false;     // `params` is there
     bool variables = false;  // `variables` is there
   };
-  enum class Returns : std::uint8_t { kBool, kString, kStringOrNull, kAnything };
+  // kObject and kPatches: what a mutation makes, with the types for it (cel/ext/patch_types.h).
+  enum class Returns : std::uint8_t {
+    kBool,
+    kString,
+    kStringOrNull,
+    kAnything,
+    kObject,
+    kPatches,
+  };
   enum class MayAsk : std::uint8_t { kNo, kYes };
 
   explicit PolicyCompiler(Options options) : options_(options) {}
@@ -52,13 +61,16 @@ class PolicyCompiler {
   [[nodiscard]] PolicyVariable CompileVariable(std::string_view name, std::string_view text);
 
  private:
-  std::shared_ptr<cel::Environment> EnvironmentWith(MayAsk may_ask);
+  // What expressions know beyond objects and parameters.
+  enum class Knows : std::uint8_t { kObjects, kAuthorizer, kPatchTypes };
+
+  std::shared_ptr<cel::Environment> EnvironmentWith(Knows knows);
   void DeclareVariables(cel::CheckEnv& env) const;
 
   const Options options_;
   cel::Arena arena_;
-  std::map<std::string, const cel::Type*, std::less<>> types_;  // of the variables
-  std::array<std::shared_ptr<cel::Environment>, 2> environments_;
+  std::map<std::string, const cel::Type*, std::less<>> types_;     // of the variables
+  std::array<std::shared_ptr<cel::Environment>, 3> environments_;  // by Knows
 };
 
 // What the expressions of one evaluation see. All values live in the arena that evaluates.
@@ -90,5 +102,11 @@ struct PolicyResults {
                                            std::span<const PolicyVariable> variables,
                                            const PolicyInputs& inputs, std::uint64_t budget,
                                            cel::Arena& arena);
+
+// Whether all `conditions` hold. One that is false decides; otherwise one that fails, whose error
+// is given.
+[[nodiscard]] std::expected<bool, std::string> EvaluateConditions(
+    std::span<const PolicyExpression> conditions, std::span<const PolicyVariable> variables,
+    const PolicyInputs& inputs, cel::Arena& arena);
 
 }  // namespace drachma::apiserver

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apiserver/admission_form.h"
+#include "apiserver/status.h"
 
 namespace drachma::apiserver {
 
@@ -76,6 +77,16 @@ Value RequestInputs::Shown(const ResourceKind& resource, const ResourceKind& kin
   shown.Set("dryRun", request_.dry_run);
   shown.Set("options", request_.options);
   return shown;
+}
+
+Result<cel::Value> RequestInputs::NamespaceObject(const ObjectReader& objects) {
+  const bool is_namespace = request_.group.empty() && request_.resource == "namespaces";
+  if (request_.ns.empty() || is_namespace) return cel::Value::Null();
+  if (namespace_object_) return *namespace_object_;
+  const Value found = objects.Get("", "namespaces", "", request_.ns);
+  if (found.IsNull()) return std::unexpected(NotFoundError("", "namespaces", request_.ns));
+  namespace_object_ = Keep(VisibleNamespace(found));
+  return *namespace_object_;
 }
 
 Result<const RequestInputs::Form*> RequestInputs::For(const ResourceKind& form) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "apiserver/admission.h"
 #include "apiserver/core.h"
@@ -29,6 +30,10 @@ class RequestInputs {
 
   // Without parameters and namespace. ERRORS: those of conversions.
   [[nodiscard]] Result<const Form*> For(const ResourceKind& form);
+  // The object of the request has changed: forms that were given show it as it was.
+  void Changed() { forms_.clear(); }
+  // The namespace around the object; a namespace has none. ERRORS: kNotFound.
+  [[nodiscard]] Result<cel::Value> NamespaceObject(const ObjectReader& objects);
   // `value` as expressions see it.
   [[nodiscard]] cel::Value Keep(json::Value value);
   [[nodiscard]] cel::Arena& arena() { return arena_; }
@@ -53,6 +58,7 @@ class RequestInputs {
   cel::Arena arena_;
   std::deque<json::Value> kept_;  // what values refer to
   std::deque<Form> forms_;
+  std::optional<cel::Value> namespace_object_;
 };
 
 }  // namespace drachma::apiserver

@@ -10,12 +10,6 @@
 
 namespace drachma::apiserver {
 
-// What is wrong with the spec of a ValidatingAdmissionPolicy (with defaults), its expressions
-// included; `old` is the one it replaces, null for a create (upstream's
-// validateValidatingAdmissionPolicySpec). Pure; any thread.
-[[nodiscard]] validation::ErrorList ValidatingPolicyFaults(const json::Value& policy,
-                                                           const json::Value& old);
-
 // What is wrong with the matchConditions of a policy or a webhook, which see no variables;
 // `params`: whether they see parameters. Pure; any thread.
 [[nodiscard]] validation::ErrorList MatchConditionFaults(const json::Value& conditions, bool params,

@@ -35,17 +35,36 @@ std::string Trimmed(std::string_view text) {
 
 bool HasNewlines(std::string_view text) { return text.find_first_of("\r\n") != text.npos; }
 
+// A text of at most `bytes_max`, or fewer where `declared` says so.
+Value ShortText(const Value& declared, std::int64_t bytes_max) {
+  const std::int64_t most = declared["maxLength"].AsInt(bytes_max);
+  return Value::Object({{"type", "string"}, {"maxLength", std::min(most, bytes_max)}});
+}
+
 // The root of a resource also has these, whatever its schema says of them.
 Value WithTypeAndMeta(const Value& schema) {
+  constexpr std::int64_t kNameMax = 253;
   static const Value kText = Value::Object({{"type", "string"}});
+  const Value& declared = schema["properties"];
+  const Value& metadata = declared["metadata"]["properties"];
+  const auto is = [](const Value& part, std::string_view type) {
+    return part["type"].AsString() == type;
+  };
+  if (is(declared["kind"], "string") && is(declared["apiVersion"], "string") &&
+      is(declared["metadata"], "object") && is(metadata["name"], "string") &&
+      is(metadata["generateName"], "string")) {
+    return schema;
+  }
   Value typed = schema;
   Value& properties = typed.Edit("properties");
   properties.Set("kind", kText);
   properties.Set("apiVersion", kText);
-  properties.Set(
-      "metadata",
-      Value::Object({{"type", "object"},
-                     {"properties", Value::Object({{"name", kText}, {"generateName", kText}})}}));
+  properties.Set("metadata",
+                 Value::Object({{"type", "object"},
+                                {"properties",
+                                 Value::Object({{"name", ShortText(metadata["name"], kNameMax)},
+                                                {"generateName", ShortText(metadata["generateName"],
+                                                                           kNameMax - 1)}})}}));
   return typed;
 }
 
@@ -428,7 +447,8 @@ std::string ShownRule(const Value& rule) {
 
 }  // namespace
 
-ErrorList RuleFaults(const Value& schema, bool root, const std::string& path) {
+ErrorList RuleFaults(const Value& schema, bool root, const std::string& path, Cardinality times,
+                     RuleCosts& costs) {
   ErrorList errors;
   const Value& rules = schema[kRules];
   const Value typed =
@@ -442,12 +462,18 @@ ErrorList RuleFaults(const Value& schema, bool root, const std::string& path) {
     const Value& source = rules.Items()[i];
     const std::string at = validation::Index(Child(path, kRules), i);
     const Rule rule = CompileRule(source, environments);
-    if (!rule.fault.empty()) {
+    if (rule.program) {
+      const std::uint64_t cost = ExpressionCost(rule.program->checked, typed);
+      costs.Add(Child(at, "rule"), "estimated rule cost", RuleCost(cost, typed, times), errors);
+    } else {
       errors.push_back(validation::Invalid(Child(at, "rule"), ShownRule(source), rule.fault));
     }
+    const std::string message = Child(at, "messageExpression");
     if (!rule.message_fault.empty()) {
-      errors.push_back(validation::Invalid(Child(at, "messageExpression"), ShownRule(source),
-                                           rule.message_fault));
+      errors.push_back(validation::Invalid(message, ShownRule(source), rule.message_fault));
+    } else if (rule.program && rule.message_program) {
+      costs.Add(message, "estimated messageExpression cost",
+                ExpressionCost(rule.message_program->checked, typed), errors);
     }
     if (rule.fault.empty() && !rule.uses_old_self && source.Has("optionalOldSelf")) {
       errors.push_back(validation::Invalid(Child(at, "optionalOldSelf"),

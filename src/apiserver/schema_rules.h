@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/rule_costs.h"
 #include "json/value.h"
 #include "validation/field_error.h"
 
@@ -41,8 +42,10 @@ class SchemaRules {
 void AddRuleErrors(const SchemaRules* rules, const json::Value& object, const json::Value& old,
                    validation::ErrorList& errors, std::vector<std::string>* warnings);
 
-// What is wrong with the rules of one schema (not of those below it) as part of a definition.
+// What is wrong with the rules of one schema (not of those below it) as part of a definition. What
+// they cost, standing `times` times, is added to `costs`.
 [[nodiscard]] validation::ErrorList RuleFaults(const json::Value& schema, bool root,
-                                               const std::string& path);
+                                               const std::string& path, Cardinality times,
+                                               RuleCosts& costs);
 
 }  // namespace drachma::apiserver

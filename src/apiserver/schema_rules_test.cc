@@ -88,9 +88,10 @@ TEST(SchemaRules, OptionalOldSelvesAreThereFromTheBeginning) {
 }
 
 TEST(RuleFaults, NameWhatDoesNotCompile) {
+  RuleCosts costs(CostLimits::kEach);
   const auto faults = RuleFaults(Read(R"({"type":"object","properties":{"a":{"type":"string"}},
       "x-kubernetes-validations":[{"rule":"self.b == 1"}]})"),
-                                 false, "s");
+                                 false, "s", 1, costs);
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].path, "s.x-kubernetes-validations[0].rule");
   EXPECT_NE(faults[0].detail.find("undefined field 'b'"), std::string::npos) << faults[0].detail;

@@ -44,6 +44,20 @@ json::Value DetailsOf(const Error& error) {
 
 }  // namespace
 
+namespace {
+
+// The failure of a mutating policy keeps the code of a refusal and takes the reason Invalid
+// (upstream's PolicyDispatcher); those that cannot be configured have no reason of their own.
+bool IsFailedMutation(const Error& error) {
+  constexpr std::string_view kDenied = "' denied request: ";
+  if (error.code != Code::kForbidden || !error.message.starts_with("policy '")) return false;
+  const std::size_t denied = error.message.find(kDenied);
+  return denied != std::string::npos &&
+         !error.message.substr(denied + kDenied.size()).starts_with("failed to configure ");
+}
+
+}  // namespace
+
 json::Value StatusOf(const Error& error) {
   json::Value status = json::Value::Object({
       {"kind", "Status"},
@@ -52,11 +66,18 @@ json::Value StatusOf(const Error& error) {
       {"status", "Failure"},
       {"message", error.message},
   });
-  if (const char* reason = ReasonName(error.code); *reason != '\0') status.Set("reason", reason);
+  const Code code = IsFailedMutation(error) ? Code::kInvalid : error.code;
+  if (const char* reason = ReasonName(code); *reason != '\0') status.Set("reason", reason);
   json::Value details = DetailsOf(error);
   if (!details.empty() || AlwaysHasDetails(error)) status.Set("details", std::move(details));
   status.Set("code", HttpStatus(error.code));
   return status;
+}
+
+Error InternalError(std::string_view why) {
+  return {.code = Code::kInternal,
+          .message = fmt::format("Internal error occurred: {}", why),
+          .causes = {{.message = std::string(why)}}};
 }
 
 Error ErrorOf(const json::Value& status) {

@@ -10,6 +10,8 @@ namespace drachma::apiserver {
 
 // The metav1.Status of an error: reason, details, causes, code.
 [[nodiscard]] json::Value StatusOf(const Error& error);
+// 500 `Internal error occurred: why` with the cause.
+[[nodiscard]] Error InternalError(std::string_view why);
 // The error that a Status object tells (webhooks' answers).
 [[nodiscard]] Error ErrorOf(const json::Value& status);
 // "Success" with details of the object that was deleted; `details` may be null.

@@ -8,11 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "apiserver/admission_form.h"
 #include "apiserver/admission_refusal.h"
 #include "apiserver/policy_inputs.h"
-#include "apiserver/policy_match.h"
-#include "apiserver/policy_params.h"
+#include "apiserver/policy_invocations.h"
 #include "apiserver/status.h"
 #include "json/json.h"
 
@@ -21,20 +19,9 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 constexpr std::string_view kFailureKey = "validation.policy.admission.k8s.io/validation_failure";
 constexpr std::size_t kAnnotationBytesMax = 10 * 1024;  // the rest of a text is cut off
 constexpr std::size_t kFailuresMax = 50;                // recorded of one request
-
-// Policies do not guard themselves, so that a broken one can be removed.
-bool IsPolicy(const AdmissionRequest& request) {
-  return request.group == kGroup && (request.resource.starts_with("validatingadmissionpolic") ||
-                                     request.resource.starts_with("mutatingadmissionpolic"));
-}
-
-bool IsNamespace(const AdmissionRequest& request) {
-  return request.group.empty() && request.resource == "namespaces";
-}
 
 void Annotate(AdmissionRequest& request, const std::string& key, std::string text) {
   if (request.annotations != nullptr) request.annotations->emplace(key, std::move(text));
@@ -46,26 +33,21 @@ void Annotate(AdmissionRequest& request, const std::string& key, std::string tex
 class ValidatingPolicies::Dispatch {
  public:
   Dispatch(Core& core, AdmissionRequest& request, const ObjectReader& objects)
-      : core_(core),
-        request_(request),
+      : request_(request),
         objects_(objects),
-        equivalents_(EquivalentsOf(core.kinds())),
+        invocations_(core.kinds(), request, objects),
         inputs_(core, request) {}
 
   // ERRORS: what ends the request whatever other policies say.
   Status Run(const Hook& hook) {
     const ValidatingPolicy& policy = *hook.policy;
-    const Value& spec = policy.spec();
-    const auto form =
-        MatchPolicyResources(spec["matchConstraints"], request_, objects_, equivalents_);
-    if (!form) return Misconfigured(policy, nullptr, form.error());
-    if (!*form) return {};
-    if (spec["paramKind"].IsObject()) {
-      const auto kind = ParamKindOf(core_.kinds(), spec["paramKind"]);
-      if (!kind) return Misconfigured(policy, nullptr, kind.error());
-    }
     published_.clear();
-    for (const Value& binding : hook.bindings) DRA_TRY(Bind(policy, binding, **form));
+    DRA_TRY(invocations_.ForEach(
+        policy.spec(), hook.bindings,
+        [&](const Value* binding, std::string_view why) { Misconfigured(policy, binding, why); },
+        [&](const Value& binding, const ResourceKind& form, const Value& param) {
+          return Evaluate(policy, binding, form, param);
+        }));
     for (const auto& [key, texts] : published_) {
       Annotate(request_, fmt::format("{}/{}", policy.name(), key),
                fmt::format("{}", fmt::join(texts, ", ")));
@@ -88,13 +70,8 @@ class ValidatingPolicies::Dispatch {
     std::string reason;
   };
 
-  Status Misconfigured(const ValidatingPolicy& policy, const Value* binding, const Error& error) {
-    if (policy.fails_open()) return {};
-    Refuse(policy, binding,
-           fmt::format("failed to configure {}: {}", binding == nullptr ? "policy" : "binding",
-                       error.message),
-           {});
-    return {};
+  void Misconfigured(const ValidatingPolicy& policy, const Value* binding, std::string_view why) {
+    if (!policy.fails_open()) Refuse(policy, binding, why, {});
   }
 
   // The first refusal is the answer.
@@ -109,43 +86,21 @@ class ValidatingPolicies::Dispatch {
                 .reason = std::move(reason)};
   }
 
-  Status Bind(const ValidatingPolicy& policy, const Value& binding, const ResourceKind& form) {
-    const Value& spec = binding["spec"];
-    if (spec["matchResources"].IsObject()) {
-      const auto fits =
-          MatchPolicyResources(spec["matchResources"], request_, objects_, equivalents_);
-      if (!fits) return Misconfigured(policy, &binding, fits.error());
-      if (!*fits) return {};
-    }
-    const auto params = CollectParams(core_.kinds(), objects_, policy.spec()["paramKind"],
-                                      spec["paramRef"], SubjectOf(request_).ns);
-    if (!params) return Misconfigured(policy, &binding, params.error());
-    if (params->empty()) return {};
+  Status Evaluate(const ValidatingPolicy& policy, const Value& binding, const ResourceKind& form,
+                  const Value& param) {
     const auto inputs = inputs_.For(form);
     if (!inputs) {
-      return Misconfigured(
-          policy, &binding,
-          {.message = "failed to convert object version: " + inputs.error().message});
+      Misconfigured(policy, &binding,
+                    fmt::format("failed to configure binding: failed to convert object version: {}",
+                                inputs.error().message));
+      return {};
     }
-    DRA_ASSIGN(const cel::Value ns, NamespaceObject());
-    for (const Value& param : *params) {
-      PolicyInputs own = (*inputs)->inputs;
-      PolicyInputs matching = (*inputs)->matching;
-      own.namespace_object = ns;
-      own.params = matching.params = inputs_.Keep(param);
-      Judge(policy, binding, policy.Evaluate(own, matching, inputs_.arena()));
-    }
+    PolicyInputs own = (*inputs)->inputs;
+    PolicyInputs matching = (*inputs)->matching;
+    DRA_ASSIGN(own.namespace_object, inputs_.NamespaceObject(objects_));
+    own.params = matching.params = inputs_.Keep(param);
+    Judge(policy, binding, policy.Evaluate(own, matching, inputs_.arena()));
     return {};
-  }
-
-  // A namespace has none around it.
-  Result<cel::Value> NamespaceObject() {
-    if (request_.ns.empty() || IsNamespace(request_)) return cel::Value::Null();
-    if (namespace_object_) return *namespace_object_;
-    const Value found = objects_.Get("", "namespaces", "", request_.ns);
-    if (found.IsNull()) return std::unexpected(NotFoundError("", "namespaces", request_.ns));
-    namespace_object_ = inputs_.Keep(VisibleNamespace(found));
-    return *namespace_object_;
   }
 
   void Judge(const ValidatingPolicy& policy, const Value& binding, const PolicyVerdict& verdict) {
@@ -186,48 +141,24 @@ class ValidatingPolicies::Dispatch {
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
 
-  Core& core_;
   AdmissionRequest& request_;
   const ObjectReader& objects_;
-  const Equivalents equivalents_;
+  const PolicyInvocations invocations_;
   RequestInputs inputs_;
-  std::optional<cel::Value> namespace_object_;
   std::optional<Refusal> refusal_;
   Value failures_;
   std::map<std::string, std::vector<std::string>> published_;  // of the present policy
 };
 
 ValidatingPolicies::ValidatingPolicies(Core& core)
-    : core_(core), changes_(core.store(), fmt::format("/registry/{}/", kGroup)) {}
-
-std::shared_ptr<const ValidatingPolicy> ValidatingPolicies::Compiled(const Value& policy) const {
-  for (const Hook& hook : hooks_) {
-    if (hook.policy->object()["spec"] == policy["spec"] &&
-        hook.policy->name() == policy["metadata"]["name"].AsString()) {
-      return hook.policy;
-    }
-  }
-  return std::make_shared<const ValidatingPolicy>(policy);
-}
-
-void ValidatingPolicies::Refresh(const ObjectReader& objects) {
-  std::map<std::string, std::vector<Value>> bindings;
-  objects.ForEach(kGroup, "validatingadmissionpolicybindings", "", [&](const Value& binding) {
-    bindings[std::string(binding["spec"]["policyName"].AsString())].push_back(binding);
-  });
-  std::vector<Hook> hooks;
-  for (auto& [policy, bound] : bindings) {
-    const Value found = objects.Get(kGroup, "validatingadmissionpolicies", "", policy);
-    if (!found.IsNull()) hooks.push_back({Compiled(found), std::move(bound)});
-  }
-  hooks_ = std::move(hooks);
-}
+    : core_(core),
+      hooks_(core, "validatingadmissionpolicies", "validatingadmissionpolicybindings") {}
 
 Status ValidatingPolicies::Validate(AdmissionRequest& request, const ObjectReader& objects) {
-  if (changes_.Take()) Refresh(objects);
-  if (hooks_.empty() || IsPolicy(request)) return {};
+  const auto hooks = hooks_.Current(objects);
+  if (hooks.empty() || IsExemptFromPolicies(request)) return {};
   Dispatch dispatch(core_, request, objects);
-  for (const Hook& hook : hooks_) DRA_TRY(dispatch.Run(hook));
+  for (const Hook& hook : hooks) DRA_TRY(dispatch.Run(hook));
   return dispatch.Finish();
 }
 

@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
-
-#include "apiserver/admission_refusal.h"
 
 namespace drachma::apiserver {
 namespace {
@@ -23,12 +20,6 @@ std::string Trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
-}
-
-std::vector<const PolicyExpression*> Pointers(const std::vector<PolicyExpression>& expressions) {
-  std::vector<const PolicyExpression*> pointers;
-  for (const PolicyExpression& expression : expressions) pointers.push_back(&expression);
-  return pointers;
 }
 
 }  // namespace
@@ -68,26 +59,6 @@ bool ValidatingPolicy::fails_open() const { return spec()["failurePolicy"].AsStr
 
 PolicyDecision ValidatingPolicy::Failure(std::string why) const {
   return {.allowed = fails_open(), .message = std::move(why), .reason = {}};
-}
-
-// A condition that is false decides; otherwise one that fails.
-std::expected<ValidatingPolicy::Applies, std::string> ValidatingPolicy::ConditionsHold(
-    const PolicyInputs& inputs, cel::Arena& arena) const {
-  if (conditions_.empty()) return Applies::kYes;
-  const PolicyResults all =
-      EvaluatePolicy(Pointers(conditions_), variables_, inputs, kMatchConditionsBudget, arena);
-  std::vector<std::string> errors;
-  if (!all.error.empty()) errors.push_back(all.error);
-  for (const PolicyResults::One& one : all.results) {
-    if (!one.error.empty()) {
-      errors.push_back(one.error);
-    } else if (one.value.IsFalse()) {
-      return Applies::kNo;
-    }
-  }
-  if (errors.empty()) return Applies::kYes;
-  if (fails_open()) return Applies::kNo;
-  return std::unexpected(AggregateText(errors));
 }
 
 PolicyDecision ValidatingPolicy::Decide(const Validation& validation,
@@ -133,9 +104,10 @@ PolicyAnnotation ValidatingPolicy::Annotate(const Annotation& annotation,
 
 PolicyVerdict ValidatingPolicy::Evaluate(const PolicyInputs& inputs, const PolicyInputs& matching,
                                          cel::Arena& arena) const {
-  const auto applies = ConditionsHold(matching, arena);
+  const auto applies = EvaluateConditions(conditions_, variables_, matching, arena);
+  if (!applies && fails_open()) return {};
   if (!applies) return {.decisions = {Failure(applies.error())}, .annotations = {}};
-  if (*applies == Applies::kNo) return {};
+  if (!*applies) return {};
   std::vector<const PolicyExpression*> checks;
   std::vector<const PolicyExpression*> messages;
   for (const Validation& validation : validations_) {

@@ -55,11 +55,7 @@ class ValidatingPolicy {
     std::string key;
     PolicyExpression expression;
   };
-  enum class Applies : std::uint8_t { kNo, kYes };
-
   [[nodiscard]] PolicyDecision Failure(std::string why) const;
-  [[nodiscard]] std::expected<Applies, std::string> ConditionsHold(const PolicyInputs& inputs,
-                                                                   cel::Arena& arena) const;
   [[nodiscard]] PolicyDecision Decide(const Validation& validation,
                                       const PolicyResults::One& result,
                                       const PolicyResults& messages, std::size_t index) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "apiserver/admission_form.h"
@@ -25,12 +24,6 @@ constexpr std::int64_t kTimeoutSeconds = 10;  // upstream's default
 
 bool Ignores(const Value& hook) { return hook["failurePolicy"].AsString() == "Ignore"; }
 
-Error Internal(std::string_view why) {
-  return {.code = Code::kInternal,
-          .message = fmt::format("Internal error occurred: {}", why),
-          .causes = {{.message = std::string(why)}}};
-}
-
 // A call that failed, by the hook's failurePolicy.
 Status FailedCall(const Value& hook, const Error& error) {
   Error failed = WebhookCallError(hook["name"].AsString(), error.message);
@@ -47,9 +40,6 @@ struct Webhooks::Chain {
   Done done;
   std::vector<Value> hooks;
   std::size_t next = 0;
-  bool second_round = false;
-  std::set<std::size_t> reinvocable;  // called before the newest change
-  std::set<std::size_t> again;        // those of them that saw an older object
 };
 
 // A request that waits for all validating webhooks.
@@ -82,6 +72,10 @@ void Webhooks::Review(AdmissionRequest& request, Phase phase, Done done) {
   chain->request = &request;
   chain->done = std::move(done);
   chain->hooks = Hooks(phase);
+  Reinvocation& reinvocation = request.reinvocation;
+  if (reinvocation.running && !(reinvocation.webhooks.last_output == request.object)) {
+    reinvocation.webhooks.Changed();
+  }
   Mutate(chain);
 }
 
@@ -255,15 +249,11 @@ void Webhooks::Call(const WebhookInvocation& invocation, const AdmissionRequest&
 // --- Mutating webhooks.
 
 void Webhooks::Mutate(const std::shared_ptr<Chain>& chain) {
-  for (;;) {
-    if (chain->next == chain->hooks.size()) {
-      if (chain->second_round || chain->again.empty()) return chain->done({});
-      chain->second_round = true;
-      chain->next = 0;
-    }
-    const std::size_t index = chain->next++;
-    const Value& hook = chain->hooks[index];
-    if (chain->second_round && !chain->again.contains(index)) continue;
+  Reinvocation& reinvocation = chain->request->reinvocation;
+  while (chain->next < chain->hooks.size()) {
+    const Value& hook = chain->hooks[chain->next];
+    std::string key = fmt::format("{}/{}", chain->next++, hook["name"].AsString());
+    if (reinvocation.running && !reinvocation.webhooks.again.contains(key)) continue;
     Result<std::optional<WebhookInvocation>> invocation = Match(hook, *chain->request);
     if (!invocation) return chain->done(std::unexpected(std::move(invocation.error())));
     if (!*invocation) continue;
@@ -271,39 +261,42 @@ void Webhooks::Mutate(const std::shared_ptr<Chain>& chain) {
       return chain->done(std::move(fits));
     }
     Call(**invocation, *chain->request, Phase::kMutating,
-         [this, chain, index, invocation = **invocation](Result<WebhookVerdict> verdict) {
-           Status applied = Apply(*chain, index, invocation, std::move(verdict));
+         [this, chain, key = std::move(key),
+          invocation = **invocation](Result<WebhookVerdict> verdict) {
+           Status applied = Apply(*chain->request, key, invocation, std::move(verdict));
            if (!applied) return chain->done(std::move(applied));
            Mutate(chain);
          });
     return;
   }
+  reinvocation.webhooks.last_output = chain->request->object;
+  chain->done({});
 }
 
-Status Webhooks::Apply(Chain& chain, std::size_t index, const WebhookInvocation& invocation,
-                       Result<WebhookVerdict> verdict) {
+Status Webhooks::Apply(AdmissionRequest& request, const std::string& key,
+                       const WebhookInvocation& invocation, Result<WebhookVerdict> verdict) {
   const Value& hook = invocation.hook;
   const std::string_view name = hook["name"].AsString();
-  AdmissionRequest& request = *chain.request;
+  Reinvocation::Steps& steps = request.reinvocation.webhooks;
   if (!verdict) return FailedCall(hook, verdict.error());
   request.warnings.insert(request.warnings.end(), verdict->warnings.begin(),
                           verdict->warnings.end());
   if (!verdict->allowed) return std::unexpected(WebhookDenial(name, verdict->status));
   if (!verdict->patch.empty()) {
     if (request.object.IsNull()) {
-      return std::unexpected(
-          Internal(fmt::format("admission webhook \"{}\" attempted to modify the object, which is "
-                               "not supported for this operation",
-                               name)));
+      return std::unexpected(InternalError(
+          fmt::format("admission webhook \"{}\" attempted to modify the object, which is "
+                      "not supported for this operation",
+                      name)));
     }
     DRA_ASSIGN(Value patched, Patched(invocation, request, verdict->patch));
     if (!(patched == request.object)) {
       request.object = std::move(patched);
-      chain.again.insert(chain.reinvocable.begin(), chain.reinvocable.end());
-      chain.reinvocable.clear();
+      steps.Changed();
+      request.reinvocation.wanted = true;
     }
   }
-  if (hook["reinvocationPolicy"].AsString() == "IfNeeded") chain.reinvocable.insert(index);
+  if (hook["reinvocationPolicy"].AsString() == "IfNeeded") steps.reinvocable.insert(key);
   return {};
 }
 
@@ -312,20 +305,8 @@ Result<Value> Webhooks::Patched(const WebhookInvocation& invocation,
   const ResourceKind& form = invocation.as;
   DRA_ASSIGN(Value before, InForm(request.object, form, request));
   Result<Value> after = json::JsonPatch(std::move(before), patch);
-  if (!after) return std::unexpected(Internal(after.error().message));
-  if (request.subresource == "binding") return request.object;
-  if (request.subresource == "scale") {
-    Value scaled = request.object;
-    scaled.Edit("spec").Set("replicas", (*after)["spec"]["replicas"].AsInt());
-    return scaled;
-  }
-  const KindPtr kind = core_.kinds().Find(form.group, form.version, form.resource);
-  const KindPtr own = core_.kinds().Find(request.group, request.resource);
-  if (kind == nullptr || own == nullptr) return std::unexpected(NoSuchResourceError());
-  Result<api::Decoded> decoded = kind->Decode(*after, form.version, api::StrictFields::kIgnore, {});
-  if (!decoded) return std::unexpected(Internal(decoded.error().message));
-  kind->SetDefaults(form.version, core_.Now(), decoded->value);
-  return own->Convert(std::move(decoded->value), own->storage_api_version());
+  if (!after) return std::unexpected(InternalError(after.error().message));
+  return FromForm(core_, request, form, *after, api::StrictFields::kIgnore);
 }
 
 // --- Validating webhooks.

@@ -17,8 +17,8 @@ namespace drachma::apiserver {
 
 // The admission webhooks that ValidatingWebhookConfigurations and MutatingWebhookConfigurations of
 // the store declare (upstream's plugins of these names). Mutating ones are called one after the
-// other, and once more with reinvocationPolicy IfNeeded when a later one changed the object;
-// validating ones all at once.
+// other, and once more in a second run (see Reinvocation) with reinvocationPolicy IfNeeded when the
+// object has changed; validating ones all at once.
 //
 // Used on the server's executor only. Calls go over the network: not for virtual time.
 class Webhooks final : public AsyncAdmission {
@@ -70,8 +70,9 @@ class Webhooks final : public AsyncAdmission {
   void Call(const WebhookInvocation& invocation, const AdmissionRequest& request, Phase phase,
             Answered answered);
   void Mutate(const std::shared_ptr<Chain>& chain);
-  [[nodiscard]] Status Apply(Chain& chain, std::size_t index, const WebhookInvocation& invocation,
-                             Result<WebhookVerdict> verdict);
+  // `key` tells the webhook apart from the others of the request.
+  [[nodiscard]] Status Apply(AdmissionRequest& request, const std::string& key,
+                             const WebhookInvocation& invocation, Result<WebhookVerdict> verdict);
   // The object as the patch makes it, in the storage version.
   [[nodiscard]] Result<json::Value> Patched(const WebhookInvocation& invocation,
                                             const AdmissionRequest& request,

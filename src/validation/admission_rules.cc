@@ -247,7 +247,25 @@ ErrorList ValidateParamKind(const Value& kind, const std::string& path) {
   return errors;
 }
 
-ErrorList ValidatePolicyBindingSpec(const Value& spec, const std::string& path) {
+ErrorList ValidateMutatingOperations(const Value& resources, const std::string& path) {
+  static constexpr std::array<std::string_view, 4> kOperations = {"*", "CONNECT", "CREATE",
+                                                                  "UPDATE"};
+  ErrorList errors;
+  for (const Value& rule : resources["resourceRules"].Items()) {
+    for (const Value& operation : rule["operations"].Items()) {
+      const std::string_view name = operation.AsString();
+      if (std::ranges::find(kOperations, name) != kOperations.end()) continue;
+      errors.push_back(
+          NotSupported(Child(path, "resourceRules.operations"), ShownNamed(name), kOperations));
+    }
+  }
+  return errors;
+}
+
+namespace {
+
+// What the bindings of both kinds of policies have.
+ErrorList ValidateBinding(const Value& spec, const std::string& path) {
   ErrorList errors;
   const std::string_view policy = spec["policyName"].AsString();
   if (policy.empty()) {
@@ -258,7 +276,20 @@ ErrorList ValidatePolicyBindingSpec(const Value& spec, const std::string& path) 
   }
   CheckParamRef(spec["paramRef"], Child(path, "paramRef"), errors);
   Append(errors, ValidateMatchResources(spec["matchResources"], Child(path, "matchResources")));
+  return errors;
+}
+
+}  // namespace
+
+ErrorList ValidatePolicyBindingSpec(const Value& spec, const std::string& path) {
+  ErrorList errors = ValidateBinding(spec, path);
   CheckActions(spec["validationActions"], Child(path, "validationActions"), errors);
+  return errors;
+}
+
+ErrorList ValidateMutatingBindingSpec(const Value& spec, const std::string& path) {
+  ErrorList errors = ValidateBinding(spec, path);
+  Append(errors, ValidateMutatingOperations(spec["matchResources"], Child(path, "matchResources")));
   return errors;
 }
 

@@ -17,7 +17,12 @@ namespace drachma::validation {
                                                const std::string& path);
 // The kind of a policy's parameters; null is fine.
 [[nodiscard]] ErrorList ValidateParamKind(const json::Value& kind, const std::string& path);
-// The spec of a ValidatingAdmissionPolicyBinding.
+// MatchResources of a MutatingAdmissionPolicy or its binding: that no rule asks for deletes.
+[[nodiscard]] ErrorList ValidateMutatingOperations(const json::Value& resources,
+                                                   const std::string& path);
+// The spec of a ValidatingAdmissionPolicyBinding or of a MutatingAdmissionPolicyBinding.
 [[nodiscard]] ErrorList ValidatePolicyBindingSpec(const json::Value& spec, const std::string& path);
+[[nodiscard]] ErrorList ValidateMutatingBindingSpec(const json::Value& spec,
+                                                    const std::string& path);
 
 }  // namespace drachma::validation

@@ -40,6 +40,17 @@ ErrorList UpdatePolicy(const Context&, const Value& object, const Value&) {
   return ValidateMeta(object);
 }
 
+ErrorList UpdateMutatingBinding(const Context&, const Value& object, const Value&) {
+  ErrorList errors = ValidateMeta(object);
+  Append(errors, ValidateMutatingBindingSpec(object["spec"], "spec"));
+  return errors;
+}
+ErrorList CreateMutatingBinding(const Context& context, const Value& object) {
+  ErrorList errors = UpdateMutatingBinding(context, object, object);
+  Append(errors, ValidateSuffix(object));
+  return errors;
+}
+
 ErrorList UpdateBinding(const Context&, const Value& object, const Value&) {
   ErrorList errors = ValidateMeta(object);
   Append(errors, ValidatePolicyBindingSpec(object["spec"], "spec"));
@@ -92,6 +103,24 @@ constexpr auto kStrategies = std::to_array<Strategy>({
      .prepare_update = CountGeneration,
      .validate_create = CreateBinding,
      .validate_update = UpdateBinding,
+     .warn_update = WarnOfSuffix},
+    {.group = kGroup,
+     .kind = "MutatingAdmissionPolicy",
+     .scope = Scope::kCluster,
+     .allow_unconditional_update = Never,
+     .prepare_create = StartGeneration,
+     .prepare_update = CountGeneration,
+     .validate_create = CreatePolicy,
+     .validate_update = UpdatePolicy,
+     .warn_update = WarnOfSuffix},
+    {.group = kGroup,
+     .kind = "MutatingAdmissionPolicyBinding",
+     .scope = Scope::kCluster,
+     .allow_unconditional_update = Never,
+     .prepare_create = StartGeneration,
+     .prepare_update = CountGeneration,
+     .validate_create = CreateMutatingBinding,
+     .validate_update = UpdateMutatingBinding,
      .warn_update = WarnOfSuffix},
     {.group = "",
      .kind = "LimitRange",

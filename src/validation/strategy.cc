@@ -67,23 +67,6 @@ bool CommonUnconditional(const Context& context) {
   return info == nullptr || !info->Has(api::kNoUnconditionalUpdate);
 }
 
-// Kinds that are stored without effect: nobody shall rely on them unknowingly.
-std::vector<std::string> WarnOfNoEffect(const Context&, const Value& object) {
-  return {std::string(object["kind"].AsString()) +
-          " is stored but not enforced by this server: use admission webhooks"};
-}
-std::vector<std::string> WarnOfNoEffectUpdate(const Context& context, const Value& object,
-                                              const Value&) {
-  return WarnOfNoEffect(context, object);
-}
-
-bool HasNoEffect(const api::KindInfo& info) {
-  static constexpr std::array<std::string_view, 2> kKinds = {"MutatingAdmissionPolicy",
-                                                             "MutatingAdmissionPolicyBinding"};
-  return info.group == "admissionregistration.k8s.io" &&
-         std::ranges::find(kKinds, info.kind) != kKinds.end();
-}
-
 constexpr Strategy CommonRow(Scope scope, Rule create_on_update) {
   return {
       .scope = scope,
@@ -115,10 +98,6 @@ const Strategy& CommonStrategy(std::string_view group, std::string_view kind,
         row.group = info.group;
         row.kind = info.kind;
         if (!info.Has(api::kHasStatus) && row.subresource.empty()) row.reset_fields = {};
-        if (HasNoEffect(info) && row.subresource.empty()) {
-          row.warn_create = WarnOfNoEffect;
-          row.warn_update = WarnOfNoEffectUpdate;
-        }
         out.emplace(StrategyKey{row.group, row.kind, row.subresource}, row);
       }
     }

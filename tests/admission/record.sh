@@ -8,7 +8,7 @@ root=$(cd "$here/../.." && pwd)
 . "$root/tests/upstream/kubernetes/control_plane.sh"
 "$root/tests/upstream/kubernetes/build.sh" etcd kube-apiserver
 
-[ $# -gt 0 ] || set -- policies limits podsecurity ratcheting owners formats webhooks
+[ $# -gt 0 ] || set -- policies limits podsecurity ratcheting owners formats webhooks mutation costs
 for scenario; do
   work=$(mktemp -d)
   trap 'stop_upstream "$work"; rm -rf "$work"' EXIT

@@ -24,6 +24,8 @@ replay podsecurity
 replay ratcheting
 replay formats
 replay webhooks
+replay mutation
+replay costs
 replay owners --enable-admission-plugins=OwnerReferencesPermissionEnforcement
 [ ! -e "$WORK/failed" ] || fail "answers differ"
 echo "admission: fine"
