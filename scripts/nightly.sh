@@ -20,6 +20,7 @@ corpus() { tests/upstream/corpus/run.sh "$drachma"; }
 protobuf() { COUNT=500 SEED=$RANDOM tests/upstream/protobuf/run.sh build/release; }
 components() { tests/upstream/components/run.sh "$drachma"; }
 e2e() { tests/upstream/e2e/run.sh "$drachma"; }
+ledger() { tests/upstream/e2e/ledger.sh "$drachma"; }
 integration() { tests/upstream/integration/run.sh "$drachma"; }
 node() { scripts/install.sh --node && tests/upstream/node/run.sh "$drachma"; }
 kills() { tests/e2e/kill.sh "$drachma" "$kills"; }
@@ -27,7 +28,7 @@ fuzzing() { scripts/fuzz.sh; }
 asan() { sanitized asan; }
 tsan() { sanitized tsan; }
 
-readonly all=(allocator cel corpus protobuf components e2e integration node kills fuzzing asan tsan)
+readonly all=(allocator cel corpus protobuf components e2e ledger integration node kills fuzzing asan tsan)
 passed=0
 failed=0
 report=""

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "json/json.h"
-#include "lint/gfd_labels.h"
+#include "lint/convert_labels.h"
 #include "lint/path.h"
 #include "lint/tree.h"
 #include "num/quantity.h"
@@ -78,7 +78,10 @@ class PodConverter {
   void Run() {
     FindWishes();
     if (wishes_.empty()) return;
-    ReadLabels();
+    if (AnyNvidia(false) || AnyNvidia(true)) {
+      labels_ = TakeLabels(object_, pod_path_, AnyNvidia(true), out_);
+      if (labels_.mig) MakeMig(labels_.mig_profile);
+    }
     MakeRequests();
     NameRequests();
     Emit(/*shared=*/false);
@@ -174,14 +177,7 @@ class PodConverter {
     });
   }
 
-  void ReadLabels() {
-    if (!AnyNvidia(false) && !AnyNvidia(true)) return;
-    // A single strategy of MIG offers parts by the name of the whole.
-    if (pod_["nodeSelector"]["nvidia.com/mig.strategy"].AsString() == "single") MakeMig("");
-    ReadNodeSelector();
-    ReadAffinity();
-  }
-
+  // Parts of GPUs by the name of the whole.
   void MakeMig(std::string_view profile) {
     for (Wish& wish : wishes_) {
       if (wish.mapping.driver != "gpu.nvidia.com" || wish.mapping.own_class) continue;
@@ -189,86 +185,6 @@ class PodConverter {
       wish.mapping.mig = true;
       wish.mapping.device_class = "mig.nvidia.com";
     }
-  }
-
-  // Whether the condition can go, since the device's selectors say it.
-  bool TakeOver(std::string_view key, std::string_view op, std::span<const std::string> values,
-                const std::string& place) {
-    const LabelMeaning meaning = MeaningOf(key, op, values, AnyNvidia(true));
-    if (meaning.type == LabelMeaning::Type::kStays) {
-      out_.Warn(place, "node-label-stays",
-                fmt::format("{} is a label of nodes by GPU feature discovery that no attribute of "
-                            "devices says; it stays",
-                            key));
-      return false;
-    }
-    if (!meaning.mig_profile.empty()) MakeMig(meaning.mig_profile);
-    if (!meaning.selector.empty()) selectors_.push_back(meaning.selector);
-    return true;
-  }
-
-  void ReadNodeSelector() {
-    const std::string path = Child(pod_path_, "nodeSelector");
-    const Value& labels = pod_["nodeSelector"];
-    std::vector<Change> removals;
-    for (const json::Member& label : labels.Members()) {
-      if (!IsGfdLabel(label.key())) continue;
-      const std::string place = Child(path, label.key());
-      const std::vector<std::string> values = {std::string(label.value.AsString())};
-      if (!TakeOver(label.key(), "In", values, place)) continue;
-      removals.push_back({.type = Change::Type::kRemoveMember, .path = place});
-    }
-    if (removals.size() == labels.size() && !removals.empty()) {
-      removals = {{.type = Change::Type::kRemoveMember, .path = path}};
-    }
-    std::ranges::move(removals, std::back_inserter(label_changes_));
-  }
-
-  void ReadAffinity() {
-    const std::string required =
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
-    const std::string terms_path = Child(pod_path_, required + ".nodeSelectorTerms");
-    const Value& terms = ValueAt(object_, terms_path);
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      const std::string path = Child(Item(terms_path, t), "matchExpressions");
-      const Value& expressions = terms.Items()[t]["matchExpressions"];
-      std::vector<std::size_t> gone;
-      for (std::size_t i = 0; i < expressions.size(); ++i) {
-        const Value& one = expressions.Items()[i];
-        if (!IsGfdLabel(one["key"].AsString())) continue;
-        const std::string place = Item(path, i);
-        if (terms.size() > 1) {
-          out_.Warn(place, "node-label-stays",
-                    "one of several terms: what one alternative asks of its node cannot be "
-                    "asked of the device; it stays");
-          continue;
-        }
-        std::vector<std::string> values;
-        for (const Value& value : one["values"].Items()) values.emplace_back(value.AsString());
-        if (TakeOver(one["key"].AsString(), one["operator"].AsString(), values, place)) {
-          gone.push_back(i);
-        }
-      }
-      RemoveExpressions(path, terms.Items()[t], gone);
-    }
-  }
-
-  void RemoveExpressions(const std::string& path, const Value& term,
-                         const std::vector<std::size_t>& gone) {
-    if (gone.empty()) return;
-    if (gone.size() < term["matchExpressions"].size() || term.Has("matchFields")) {
-      for (auto i = gone.rbegin(); i != gone.rend(); ++i) {
-        label_changes_.push_back({.type = Change::Type::kRemoveItem, .path = Item(path, *i)});
-      }
-      return;
-    }
-    // Nothing is left of the term: what only leads to it goes with it.
-    const Value& affinity = pod_["affinity"];
-    std::string top = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
-    if (affinity["nodeAffinity"].size() == 1) {
-      top = affinity.size() == 1 ? "affinity" : "affinity.nodeAffinity";
-    }
-    label_changes_.push_back({.type = Change::Type::kRemoveMember, .path = Child(pod_path_, top)});
   }
 
   // As upstream does for extended resources: containers that live on have devices of their own,
@@ -349,7 +265,7 @@ class PodConverter {
     Value exactly = Value::Object({{"deviceClassName", mapping.device_class}});
     std::vector<std::string> selectors = mapping.Selectors();
     if (mapping.driver == "gpu.nvidia.com") {
-      selectors.insert(selectors.end(), selectors_.begin(), selectors_.end());
+      selectors.insert(selectors.end(), labels_.selectors.begin(), labels_.selectors.end());
     }
     if (!selectors.empty()) {
       Value list = Value::Array();
@@ -457,7 +373,7 @@ class PodConverter {
         RemoveWishes(before[list], Child(resources, list), wish.container);
       }
     }
-    std::ranges::move(label_changes_, std::back_inserter(out_.changes));
+    std::ranges::move(labels_.changes, std::back_inserter(out_.changes));
   }
 
   void RemoveWishes(const Value& amounts, const std::string& path, const std::string& container) {
@@ -483,8 +399,7 @@ class PodConverter {
   const PluginCatalog& catalog_;
   Conversion& out_;
   std::vector<Wish> wishes_;
-  std::vector<std::string> selectors_;
-  std::vector<Change> label_changes_;
+  LabelsTaken labels_;
   std::vector<Request> requests_;
   std::set<std::string> claim_names_;
   std::map<std::string, std::vector<Value>> entries_;  // of resources.claims, by container
@@ -542,46 +457,6 @@ Conversion PodToClaims(const Value& object, const PluginCatalog& catalog) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const std::string suffix = paths.size() == 1 ? "" : fmt::format("{}-", i);
     PodConverter(object, paths[i], suffix, catalog, conversion).Run();
-  }
-  return conversion;
-}
-
-Conversion QuotaToClaims(const Value& object, const PluginCatalog& catalog) {
-  constexpr std::string_view kRequests = "requests.";
-  Conversion conversion;
-  const std::string_view kind = object["kind"].AsString();
-  if (kind == "LimitRange") {
-    const Value& limits = object["spec"]["limits"];
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-      for (const json::Member& bound : limits.Items()[i].Members()) {
-        for (const json::Member& amount : bound.value.Members()) {
-          if (!catalog.Find(amount.key())) continue;
-          conversion.Warn(Child(Child(Item("spec.limits", i), bound.key()), amount.key()),
-                          "limit-range", "LimitRanges do not look at claims; a ResourceQuota does");
-        }
-      }
-    }
-  }
-  if (kind != "ResourceQuota") return conversion;
-  for (const json::Member& hard : object["spec"]["hard"].Members()) {
-    if (!hard.key().starts_with(kRequests)) continue;
-    const std::optional<PluginMapping> mapping = catalog.Find(hard.key().substr(kRequests.size()));
-    if (!mapping) continue;
-    const std::string path = Child("spec.hard", hard.key());
-    const std::string key =
-        fmt::format("{}.deviceclass.resource.k8s.io/devices", mapping->device_class);
-    if (mapping->shared || !mapping->Selectors().empty()) {
-      conversion.Refuse(
-          path, "quota-of-part",
-          fmt::format("a quota counts the devices of a DeviceClass, and {} has more than these: "
-                      "add a file with a DeviceClass whose extendedResourceName is {}",
-                      mapping->device_class, mapping->resource));
-    } else if (object["spec"]["hard"].Has(key)) {
-      conversion.Refuse(path, "quota-twice", fmt::format("{} is limited already", key));
-    } else {
-      conversion.changes.push_back(
-          {.type = Change::Type::kReplaceMember, .path = path, .key = key, .value = hard.value});
-    }
   }
   return conversion;
 }

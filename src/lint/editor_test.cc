@@ -38,6 +38,23 @@ TEST(Apply, AScalarKeepsItsQuotesAndComments) {
             "a: \"x\" # why\nb: 'it''s'\n");
 }
 
+TEST(Apply, NewLinesStandBehindTheCommentOfTheLastOne) {
+  EXPECT_EQ(Edited("a:\n  b: 1 # why\nc: 2\n",
+                   {.type = Type::kInsertMember, .path = "a", .key = "d", .value = 3}),
+            "a:\n  b: 1 # why\n  d: 3\nc: 2\n");
+  EXPECT_EQ(Edited("a:\n- 1 # why\n", {.type = Type::kAppendItem, .path = "a", .value = 2}),
+            "a:\n- 1 # why\n- 2\n");
+}
+
+TEST(Apply, AKeyWithDotsIsRemoved) {
+  EXPECT_EQ(Edited("limits:\n  cpu: 1\n  nvidia.com/gpu: 1\n",
+                   {.type = Type::kRemoveMember, .path = "limits.nvidia.com/gpu"}),
+            "limits:\n  cpu: 1\n");
+  EXPECT_EQ(Edited("limits: {nvidia.com/gpu: 1, cpu: 1}\n",
+                   {.type = Type::kRemoveMember, .path = "limits.nvidia.com/gpu"}),
+            "limits: {cpu: 1}\n");
+}
+
 TEST(Apply, AMemberIsReplacedInItsPlace) {
   EXPECT_EQ(Edited(kPod, {.type = Type::kReplaceMember,
                           .path = "spec.resourceClaims[0].source",

@@ -96,6 +96,12 @@ void CheckRules(const api::KindInfo& kind, std::string_view version, Value objec
   if (kind.namespaced() && !(*stored)["metadata"].Has("namespace")) {
     stored->Edit("metadata").Set("namespace", context.ns);
   }
+  // The server makes a name before it looks at it.
+  const Value& metadata = (*stored)["metadata"];
+  if (const std::string prefix(metadata["generateName"].AsString());
+      !prefix.empty() && metadata["name"].AsString().empty()) {
+    stored->Edit("metadata").Set("name", prefix + "x");
+  }
   const validation::Strategy& strategy = validation::StrategyFor(kind.group, kind.kind);
   for (const validation::FieldError& error : validation::Check(strategy, context, *stored)) {
     found.push_back(Make(error.path, "validation", error.Text()));
