@@ -2,48 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "client/objects.h"
+#include "cluster/simulated_gpus.h"
 #include "controllers/compute_domain_kinds.h"
 #include "gpu/compute_domain.h"
 #include "gpu/compute_domain_agent.h"
 #include "gpu/driver.h"
+#include "gpu/sim_backend.h"
 
 namespace drachma::cluster {
 namespace {
 
 using controllers::compute_domain::kGpuCliqueLabel;
 constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
-
-std::string GpuAnnotation(const GroupGpu& gpu) {
-  return fmt::format("{} x{}{}", gpu.model->key, gpu.count,
-                     gpu.mig == gpu::MigMode::kDynamic ? " mig=dynamic" : "");
-}
-
-// "H100-80GB x8 mig=dynamic".
-Result<GroupGpu> ParseGpuAnnotation(std::string_view text) {
-  std::istringstream words{std::string(text)};
-  std::string key;
-  std::string count;
-  std::string mode;
-  words >> key >> count >> mode;
-  GroupGpu gpu{.model = gpu::FindModel(key)};
-  if (gpu.model == nullptr)
-    return Fail(Code::kInvalid, fmt::format("unknown GPU model \"{}\"", key));
-  const bool counted =
-      count.size() > 1 && count[0] == 'x' &&
-      std::from_chars(count.data() + 1, count.data() + count.size(), gpu.count).ec == std::errc();
-  if (!counted || gpu.count < 0 || gpu.count > kGpusPerNodeMax) {
-    return Fail(Code::kInvalid, fmt::format("{}: \"{}\" is not MODEL xCOUNT [mig=dynamic]",
-                                            node::kSimulatedGpu, text));
-  }
-  if (mode == "mig=dynamic") gpu.mig = gpu::MigMode::kDynamic;
-  return gpu;
-}
 
 // GB200 and GB300: their boards reach those of other nodes over NVLink.
 bool IsGraceBlackwell(const gpu::Model& model) { return model.key.starts_with("GB"); }
@@ -142,7 +117,7 @@ std::vector<node::NodeSpec> NodesOf(const Fleet& fleet) {
                                        {"ephemeral-storage", "1Ti"},
                                        {"pods", group.pods}}};
       if (group.gpu) {
-        spec.annotations.emplace(node::kSimulatedGpu, GpuAnnotation(*group.gpu));
+        spec.annotations.emplace(node::kSimulatedGpu, gpu::WriteSimSpec(*group.gpu));
         spec.labels.emplace(kProductLabel, LabelText(group.gpu->model->product));
       }
       if (!group.nvlink_domain.empty()) {
@@ -157,16 +132,14 @@ std::vector<node::NodeSpec> NodesOf(const Fleet& fleet) {
 Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(
     const json::Value& node, const std::shared_ptr<gpu::DomainLink>& link) {
   std::vector<std::unique_ptr<node::DraPlugin>> drivers;
-  const std::string_view annotation = client::AnnotationOf(node, node::kSimulatedGpu);
-  if (annotation.empty()) return drivers;
-  DRA_ASSIGN(const GroupGpu gpu, ParseGpuAnnotation(annotation));
+  DRA_ASSIGN(std::unique_ptr<gpu::GpuDriver> driver, SimulatedGpuDriver(node));
+  if (driver == nullptr) return drivers;
+  const auto& gpus = static_cast<const gpu::SimBackend&>(driver->backend());
+  const gpu::Model& model = *gpus.spec().model;
   const std::string name(client::NameOf(node));
-  DRA_ASSIGN(std::unique_ptr<gpu::GpuDriver> driver,
-             gpu::GpuDriver::Create(
-                 name, std::make_unique<gpu::SimBackend>(name, *gpu.model, gpu.count, gpu.mig)));
   drivers.push_back(std::move(driver));
   const std::string_view clique = client::LabelOf(node, kGpuCliqueLabel);
-  if (!clique.empty() || IsGraceBlackwell(*gpu.model)) {
+  if (!clique.empty() || IsGraceBlackwell(model)) {
     drivers.push_back(std::make_unique<gpu::ComputeDomainDriver>(name, std::string(clique), link));
   }
   return drivers;
@@ -175,6 +148,7 @@ Result<std::vector<std::unique_ptr<node::DraPlugin>>> DriversOf(
 void AddDrivers(node::SimulationOptions& simulation) {
   auto link = std::make_shared<gpu::DomainLink>();
   simulation.drivers = [link](const json::Value& node) { return DriversOf(node, link); };
+  simulation.update_drivers = UpdateSimulatedGpus;
   auto account = std::make_shared<const client::Identity>(
       client::Identity{.user = "system:serviceaccount:kube-system:" + simulation.driver_account,
                        .groups = {},

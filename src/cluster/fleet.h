@@ -13,6 +13,7 @@
 #include "gpu/board.h"
 #include "gpu/catalogue.h"
 #include "gpu/domain_membership.h"
+#include "gpu/sim_spec.h"
 #include "json/value.h"
 #include "node/dra_plugin.h"
 #include "node/node_object.h"
@@ -21,11 +22,7 @@
 namespace drachma::cluster {
 
 // The GPUs of each node of a group.
-struct GroupGpu {
-  const gpu::Model* model = nullptr;
-  int count = 0;
-  gpu::MigMode mig = gpu::MigMode::kOff;
-};
+using GroupGpu = gpu::SimSpec;
 
 // Equal nodes.
 struct NodeGroup {
@@ -48,7 +45,7 @@ struct Fleet {
 
 // Limits of a fleet file.
 inline constexpr int kNodesPerGroupMax = 100'000;
-inline constexpr int kGpusPerNodeMax = 256;
+using gpu::kGpusPerNodeMax;
 
 // Fleets that are always there; the first one is the default.
 [[nodiscard]] std::span<const Fleet> BuiltInFleets();

@@ -139,7 +139,7 @@ class FleetReader {
 
   GroupGpu ReadGpu(const std::string& path, const Value& value) {
     GroupGpu gpu;
-    OnlyMembers(path, value, {"model", "count", "mig"});
+    OnlyMembers(path, value, {"model", "count", "mig", "migDevices"});
     const std::string key = ReadText(path, value, "model", "");
     gpu.model = gpu::FindModel(key);
     if (gpu.model == nullptr) {
@@ -156,10 +156,48 @@ class FleetReader {
       if (gpu.model->profiles.empty()) {
         Report(path + ".mig", fmt::format("{} cannot be cut into parts", gpu.model->key));
       }
+    } else if (mig == "static") {
+      gpu.mig = gpu::MigMode::kStatic;
     } else if (mig != "off" && mig != "false") {
-      Report(path + ".mig", fmt::format("\"{}\" is neither off nor dynamic", mig));
+      Report(path + ".mig", fmt::format("\"{}\" is none of off, static, dynamic", mig));
     }
+    ReadMigDevices(path, value, gpu);
     return gpu;
+  }
+
+  // The parts that each GPU is cut into, by profile.
+  void ReadMigDevices(const std::string& gpu_path, const Value& value, GroupGpu& gpu) {
+    const std::string path = gpu_path + ".migDevices";
+    if (gpu.mig != gpu::MigMode::kStatic) {
+      if (value.Has("migDevices")) Report(path, "is for mig: static");
+      return;
+    }
+    if (!value["migDevices"].IsObject() || value["migDevices"].empty()) {
+      Report(value.Has("migDevices") ? path : gpu_path,
+             "mig: static needs migDevices: {PROFILE: COUNT, …}, the parts of each GPU");
+      return;
+    }
+    for (const json::Member& wanted : value["migDevices"].Members()) {
+      const auto& profiles = gpu.model->profiles;
+      const auto profile = std::ranges::find(profiles, wanted.key(), &gpu::MigProfile::name);
+      if (profile == profiles.end()) {
+        std::vector<std::string_view> names;
+        for (const gpu::MigProfile& known : profiles) names.push_back(known.name);
+        Report(path, fmt::format("{} has no MIG profile \"{}\"; it has {}", gpu.model->key,
+                                 wanted.key(), fmt::join(names, ", ")));
+        return;
+      }
+      if (!wanted.value.IsInt() || wanted.value.AsInt() < 0 ||
+          wanted.value.AsInt() > profile->instances_max) {
+        Report(path, fmt::format("{}: must be a number from 0 to {}", wanted.key(),
+                                 profile->instances_max));
+        return;
+      }
+      gpu.parts.push_back({.profile = &*profile, .count = static_cast<int>(wanted.value.AsInt())});
+    }
+    if (const auto placed = gpu::PlaceParts(*gpu.model, gpu.parts); !placed) {
+      Report(path, placed.error().message);
+    }
   }
 
   const json::YamlDocument& document_;
@@ -203,6 +241,12 @@ std::string WriteFleet(const Fleet& fleet) {
     if (group.gpu) {
       Value gpu = Value::Object({{"model", group.gpu->model->key}, {"count", group.gpu->count}});
       if (group.gpu->mig == gpu::MigMode::kDynamic) gpu.Set("mig", "dynamic");
+      if (group.gpu->mig == gpu::MigMode::kStatic) {
+        gpu.Set("mig", "static");
+        for (const gpu::WantedParts& wanted : group.gpu->parts) {
+          gpu.Edit("migDevices").Set(wanted.profile->name, wanted.count);
+        }
+      }
       value.Set("gpu", std::move(gpu));
     }
     if (!group.nvlink_domain.empty()) value.Set("nvlinkDomain", group.nvlink_domain);

@@ -63,8 +63,9 @@ struct BoardDevice {
   int start = 0;                        // first memory slice of the part
   std::string uuid;                     // empty for a part that does not exist yet
 };
-// In the order in which they are published: the whole, then by profile from large to small, then by
-// placement, so that a first-fit allocator keeps large parts possible as long as it can.
+// In the order in which they are published: the whole, then parts by profile from large to small;
+// of a profile those first that leave the most room for others, so that an allocator that takes the
+// first one keeps large parts possible as long as it can.
 [[nodiscard]] std::vector<BoardDevice> DevicesOf(const Board& board);
 // "gpu-0-mig-1g10gb-me-20-6".
 [[nodiscard]] std::string PartName(int minor, const MigProfile& profile, int start);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/board.h"
+#include "gpu/mig_plan.h"
 
 namespace drachma::gpu {
 namespace {
@@ -165,6 +166,15 @@ void AppendDevices(const std::vector<Value>& devices, std::vector<node::SliceCon
   }
 }
 
+// Where parts of a profile may start, those first that leave the most room for others.
+std::vector<int> StartsOf(const Model& model, const MigProfile& profile) {
+  std::vector<int> starts;
+  for (int i = 0; i < profile.placements; ++i) starts.push_back(i * profile.slices);
+  std::ranges::stable_sort(starts, std::greater{},
+                           [&](int start) { return RoomBeside(model, profile, start); });
+  return starts;
+}
+
 // The parts of `board` that exist and that containers can use, as devices.
 std::vector<BoardDevice> ExistingParts(const Board& board) {
   std::vector<BoardDevice> devices;
@@ -211,8 +221,7 @@ std::vector<BoardDevice> DevicesOf(const Board& board) {
   for (const MigProfile& profile : board.model->profiles) profiles.push_back(&profile);
   std::ranges::stable_sort(profiles, std::greater{}, &MigProfile::slices);
   for (const MigProfile* profile : profiles) {
-    for (int i = 0; i < profile->placements; ++i) {
-      const int start = i * profile->slices;
+    for (const int start : StartsOf(*board.model, *profile)) {
       devices.push_back({.name = PartName(board.minor, *profile, start),
                          .profile = profile,
                          .start = start,

@@ -53,7 +53,19 @@ TEST(Boards, AGpuThatCanBeCutOffersItsPartsAgainstCounters) {
   EXPECT_THAT(slices[1].devices, SizeIs(26));
   const Value& counters = slices[0].shared_counters[0]["counters"];
   EXPECT_THAT(counters.Members(), SizeIs(15));
-  EXPECT_EQ(slices[1].devices.back()["name"].AsString(), "gpu-0-mig-1g10gb-me-20-6");
+  // An allocator that takes the first of each profile keeps the large ones possible.
+  const auto first_of = [&](std::string_view profile) {
+    return std::ranges::find_if(
+               slices[1].devices,
+               [&](const Value& device) {
+                 return device.At({"attributes", "profile", "string"}).AsString() == profile;
+               })
+        ->At({"name"})
+        .AsString();
+  };
+  EXPECT_EQ(first_of("1g.10gb"), "gpu-0-mig-1g10gb-19-6");
+  EXPECT_EQ(first_of("2g.20gb"), "gpu-0-mig-2g20gb-14-4");
+  EXPECT_EQ(first_of("3g.40gb"), "gpu-0-mig-3g40gb-9-4");
 }
 
 TEST(Boards, AmpereOffersPartsWithoutTheWhole) {

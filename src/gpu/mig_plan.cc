@@ -71,6 +71,10 @@ class Placer {
 
 }  // namespace
 
+int RoomBeside(const Model& model, const MigProfile& profile, int start) {
+  return Worth(model, SlicesAt(profile, start));
+}
+
 Result<std::vector<Part>> PlaceParts(const Model& model, std::span<const WantedParts> wanted) {
   std::vector<const MigProfile*> parts;
   int slices = 0;

@@ -23,4 +23,7 @@ struct WantedParts {
 [[nodiscard]] Result<std::vector<Part>> PlaceParts(const Model& model,
                                                    std::span<const WantedParts> wanted);
 
+// How much room for further parts a part leaves on an otherwise empty GPU; more is better.
+[[nodiscard]] int RoomBeside(const Model& model, const MigProfile& profile, int start);
+
 }  // namespace drachma::gpu

@@ -155,6 +155,45 @@ void NodeWorker::Settle(const std::string& name) {
   if (specs_.contains(name)) settled_.insert(name);
 }
 
+void NodeWorker::Complain(const Value& object, const Error& error, Work& work) const {
+  work.events.push_back({.object = controllers::Reference("v1", "Node", object),
+                         .type = client::EventType::kWarning,
+                         .reason = "InvalidSimulation",
+                         .message = error.message});
+  Log(LogLevel::kError, "node", "{}: {}", client::NameOf(object), error.message);
+}
+
+SimNode* NodeWorker::StartNode(const Value& object, Work& work) {
+  const Result<SimNode*> started = table_.Start(object);
+  if (!started) {
+    Complain(object, started.error(), work);
+    return nullptr;
+  }
+  const std::string key = client::KeyOf(object);
+  for (const auto& plugin : (*started)->plugins()) {
+    plugin->OnPoolsChanged([this, key] { Add(key); });
+  }
+  // Not all nodes beat at the same moment.
+  const Duration interval = LeaseInterval();
+  Pulse pulse;
+  pulse.next_lease = Now();
+  pulse.next_status = Now() + SimulatedNodes::kStatusInterval +
+                      Duration(static_cast<std::int64_t>(
+                          host().random.Below(static_cast<std::uint64_t>(interval.count()))));
+  pulses_.insert_or_assign(key, pulse);
+  return *started;
+}
+
+void NodeWorker::UpdateDrivers(const Value& object, SimNode& node, Work& work) {
+  if (!table_.options().update_drivers || !node.TakeAnnotations(object)) return;
+  if (const Status updated = table_.options().update_drivers(object, node.plugins()); !updated) {
+    Complain(object, updated.error(), work);
+    return;
+  }
+  const std::string key = client::KeyOf(object);
+  for (const auto& plugin : node.plugins()) plugin->OnPoolsChanged([this, key] { Add(key); });
+}
+
 Work NodeWorker::Sync(const std::string& key) {
   Work work;
   const auto spec = specs_.find(key);
@@ -169,28 +208,13 @@ Work NodeWorker::Sync(const std::string& key) {
   if (spec != specs_.end()) registered_.insert(key);
   SimNode* node = table_.Find(key);
   if (node == nullptr) {
-    const Result<SimNode*> started = table_.Start(*object);
-    if (!started) {
-      work.events.push_back({.object = controllers::Reference("v1", "Node", *object),
-                             .type = client::EventType::kWarning,
-                             .reason = "InvalidSimulation",
-                             .message = started.error().message});
-      Log(LogLevel::kError, "node", "{}: {}", key, started.error().message);
+    node = StartNode(*object, work);
+    if (node == nullptr) {
       Settle(key);
       return work;
     }
-    node = *started;
-    for (const auto& plugin : node->plugins()) {
-      plugin->OnPoolsChanged([this, key] { Add(key); });
-    }
-    // Not all nodes beat at the same moment.
-    const Duration interval = LeaseInterval();
-    Pulse pulse;
-    pulse.next_lease = Now();
-    pulse.next_status = Now() + SimulatedNodes::kStatusInterval +
-                        Duration(static_cast<std::int64_t>(
-                            host().random.Below(static_cast<std::uint64_t>(interval.count()))));
-    pulses_.insert_or_assign(key, pulse);
+  } else {
+    UpdateDrivers(*object, *node, work);
   }
   Pulse& pulse = pulses_[key];
   SyncStatus(*object, *node, pulse, work);

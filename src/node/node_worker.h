@@ -37,6 +37,10 @@ class NodeWorker final : public controllers::Controller {
   [[nodiscard]] bool IsOurs(const json::Value& node) const;
   void Settle(const std::string& name);
   [[nodiscard]] controllers::Action Register(const NodeSpec& spec);
+  // Null when its drivers cannot be made; `work` says so then.
+  [[nodiscard]] SimNode* StartNode(const json::Value& object, controllers::Work& work);
+  void UpdateDrivers(const json::Value& object, SimNode& node, controllers::Work& work);
+  void Complain(const json::Value& object, const Error& error, controllers::Work& work) const;
   void SyncStatus(const json::Value& object, const SimNode& node, Pulse& pulse,
                   controllers::Work& work) const;
   void SyncSlices(const json::Value& object, const SimNode& node, controllers::Work& work) const;

@@ -9,8 +9,19 @@
 namespace drachma::node {
 
 SimNode::SimNode(std::uint32_t index, std::string address,
-                 std::vector<std::unique_ptr<DraPlugin>> plugins)
-    : index_(index), address_(std::move(address)), plugins_(std::move(plugins)) {}
+                 std::vector<std::unique_ptr<DraPlugin>> plugins, json::Value annotations)
+    : index_(index),
+      address_(std::move(address)),
+      plugins_(std::move(plugins)),
+      annotations_(std::move(annotations)) {}
+
+bool SimNode::TakeAnnotations(const json::Value& node) {
+  const json::Value& now = node["metadata"]["annotations"];
+  if (now.SharesWith(annotations_)) return false;
+  const bool changed = !(now == annotations_);
+  annotations_ = now;
+  return changed;
+}
 
 DraPlugin& SimNode::PluginOf(std::string_view driver) {
   const auto found =
@@ -81,7 +92,7 @@ Result<SimNode*> NodeTable::Start(const json::Value& node) {
   const bool given = !shown.empty() && IndexOfAddress(shown) == 0;
   auto& entry = nodes_[name];
   entry = std::make_unique<SimNode>(index, given ? std::string(shown) : NodeAddress(index),
-                                    std::move(plugins));
+                                    std::move(plugins), node["metadata"]["annotations"]);
   SimNode* const started = entry.get();
   if (started_) started_(name);
   return started;

@@ -20,14 +20,17 @@ namespace drachma::node {
 // One simulated node: its drivers, which of its pods use which claim, and its addresses.
 class SimNode {
  public:
-  SimNode(std::uint32_t index, std::string address,
-          std::vector<std::unique_ptr<DraPlugin>> plugins);
+  SimNode(std::uint32_t index, std::string address, std::vector<std::unique_ptr<DraPlugin>> plugins,
+          json::Value annotations);
 
   // Says which addresses its pods have.
   [[nodiscard]] std::uint32_t index() const { return index_; }
   // Its own; the host's address for its pods.
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] std::vector<std::unique_ptr<DraPlugin>>& plugins() { return plugins_; }
   [[nodiscard]] const std::vector<std::unique_ptr<DraPlugin>>& plugins() const { return plugins_; }
+  // Whether the annotations of its Node are others than at the last call, or the start.
+  [[nodiscard]] bool TakeAnnotations(const json::Value& node);
   // The driver's plugin; one that is always ready for drivers that are not known.
   [[nodiscard]] DraPlugin& PluginOf(std::string_view driver);
 
@@ -46,6 +49,7 @@ class SimNode {
   const std::uint32_t index_;
   const std::string address_;
   std::vector<std::unique_ptr<DraPlugin>> plugins_;
+  json::Value annotations_;
   std::map<std::string, std::set<std::string>> users_;  // claim uid -> pod uids
   std::bitset<256> addresses_;
 };

@@ -31,6 +31,10 @@ struct SimulationOptions {
   // The drivers of a node, made when its kubelet starts, from its Node object. Drivers that are not
   // among them are taken for ready at once.
   std::function<Result<std::vector<std::unique_ptr<DraPlugin>>>(const json::Value& node)> drivers;
+  // Makes the drivers of a node that runs fit its Node object, whose annotations have changed; may
+  // add drivers. Empty: they stay as they are. ERRORS: nothing has been changed.
+  std::function<Status(const json::Value& node, std::vector<std::unique_ptr<DraPlugin>>& drivers)>
+      update_drivers;
   // Controllers that speak with the API server for the drivers of all nodes. They are made before
   // the first node starts, and end before the drivers do.
   std::vector<controllers::ControllerEntry> driver_controllers;
