@@ -30,8 +30,7 @@ std::string ReadFile(const fs::path& path) {
 class ServerTest : public testing::Test {
  protected:
   ServerTest() {
-    const std::string folder = testing::TempDir() + "/webhook-test";
-    const SelfSigned made = SelfSignedIn(folder, {"127.0.0.1"}, RealClock().Now()).value();
+    const SelfSigned made = SelfSignedIn(folder_, {"127.0.0.1"}, RealClock().Now()).value();
     ca_pem_ = made.ca_pem;
     Server::Options options{
         .listen = "127.0.0.1:0",
@@ -39,6 +38,8 @@ class ServerTest : public testing::Test {
         .gates = [](std::string_view gate) { return gate != "MPSSupport"; }};
     server_ = Server::Start(std::move(options), nullptr).value();
   }
+
+  ~ServerTest() override { fs::remove_all(folder_); }
 
   // Status and body of the answer.
   std::pair<int, std::string> Send(const std::string& method, const std::string& path,
@@ -57,6 +58,7 @@ class ServerTest : public testing::Test {
     return answer.get_future().get();
   }
 
+  const std::string folder_ = testing::TempDir() + "/drachma-webhook-test";
   std::string ca_pem_;
   std::unique_ptr<Server> server_;
 };
@@ -83,11 +85,12 @@ TEST_F(ServerTest, WhatIsNoReviewIsABadRequest) {
 }
 
 TEST(SelfSigned, IsKeptAsLongAsItServes) {
-  const std::string folder = testing::TempDir() + "/self-signed";
+  const std::string folder = testing::TempDir() + "/drachma-self-signed-test";
   const Time now = RealClock().Now();
   const std::string first = SelfSignedIn(folder, {"a.example.com"}, now).value().ca_pem;
   EXPECT_EQ(SelfSignedIn(folder, {"a.example.com"}, now).value().ca_pem, first);
   EXPECT_NE(SelfSignedIn(folder, {"b.example.com"}, now).value().ca_pem, first);
+  fs::remove_all(folder);
 }
 
 TEST(Registration, NamesServiceOrUrl) {
@@ -157,6 +160,17 @@ TEST_F(LedgerRoleTest, LooksASecondTimeForADeviceThatWasJustGivenBack) {
                 [](Value& claim) { claim.Set("status", Value::Object()); });
   });
   EXPECT_TRUE(Verdict(LedgerRole::kSecondLook)->has_value());
+}
+
+TEST_F(LedgerRoleTest, OnlyTheHolderOfTheLeaseJudges) {
+  LedgerRole first(*client_, {.leader_election = true, .identity = "a"});
+  LedgerRole second(*client_, {.leader_election = true, .identity = "b"});
+  first.Start();
+  Run(std::chrono::seconds(10));
+  second.Start();
+  Run(std::chrono::seconds(10));
+  EXPECT_TRUE(first.ready());
+  EXPECT_FALSE(second.ready());
 }
 
 }  // namespace

@@ -19,7 +19,13 @@ stop_others() {
 trap 'stop_others; stop_cluster; rm -rf "$WORK"' EXIT
 start_cluster --roles=apiserver,controllers,nodes --ephemeral --listen 127.0.0.1:0 --kubeconfig "$KUBECONFIG" --fleet "$WORK/fleet.yaml"
 
-"$DRACHMA" webhook --listen 127.0.0.1:0 --self-signed --cert-dir "$WORK/certs" --register --settle 0s >"$WORK/webhook.log" 2>&1 &
+# The webhook has the rights of its service account, and no others.
+kubectl apply -f "$(dirname "$0")/../../deploy/webhook.yaml" >/dev/null || fail "deploy/webhook.yaml is not taken"
+token=$(kubectl create token drachma-webhook -n drachma-system)
+cp "$KUBECONFIG" "$WORK/account"
+kubectl --kubeconfig "$WORK/account" config set-credentials account --token "$token" >/dev/null
+kubectl --kubeconfig "$WORK/account" config set-context --current --user account >/dev/null
+"$DRACHMA" webhook --listen 127.0.0.1:0 --self-signed --cert-dir "$WORK/certs" --register --settle 0s --leader-elect --kubeconfig "$WORK/account" >"$WORK/webhook.log" 2>&1 &
 OTHERS="$OTHERS $!"
 eventually 30 grep -q "drachma applied" "$WORK/webhook.log"
 for name in one two; do
