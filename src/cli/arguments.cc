@@ -6,6 +6,7 @@
 
 #include "api/emulated_gates.h"
 #include "api/features.h"
+#include "controllers/compute_domain_kinds.h"
 
 namespace drachma::cli {
 
@@ -28,6 +29,9 @@ Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments) {
     if (checked.On(info.gate) != defaults.On(info.gate)) {
       gates.emplace(info.name, checked.On(info.gate));
     }
+  }
+  if (arguments.imex_mode == "hostManaged") {
+    gates.emplace(controllers::compute_domain::kHostManagedGate, true);
   }
   return gates;
 }

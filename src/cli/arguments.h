@@ -21,11 +21,13 @@ struct PlaneArguments {
   std::string selector_errors;   // "skip", "fail", "" for the command's default
   std::string device_order;      // "best-fit", "first-fit", ""
   std::uint64_t seed = 0;
+  std::string imex_mode;  // "driverManaged" (""), "hostManaged"
 };
 
 // The minor version of --emulated-version, the newest by default. ERRORS: kBadRequest.
 [[nodiscard]] Result<int> EmulatedMinorOf(const PlaneArguments& arguments);
-// The gates by name. ERRORS: kBadRequest with upstream's text.
+// The gates by name, the compute-domain driver's for its IMEX mode among them. ERRORS: kBadRequest
+// with upstream's text.
 [[nodiscard]] Result<std::map<std::string, bool>> GatesOf(const PlaneArguments& arguments);
 [[nodiscard]] Result<scheduler::SelectorErrors> SelectorErrorsOf(
     const PlaneArguments& arguments, scheduler::SelectorErrors fallback);

@@ -72,6 +72,16 @@ void AddGates(CLI::App& command, PlaneArguments& plane) {
       ->type_name("N");
 }
 
+// Of the roles that compute domains are part of.
+void AddImexMode(CLI::App& command, PlaneArguments& plane) {
+  command
+      .add_option("--imex-mode", plane.imex_mode,
+                  "Whose the IMEX daemons of compute domains are: driverManaged (default), or "
+                  "hostManaged, where they run on the nodes beforehand")
+      ->check(CLI::IsMember({"driverManaged", "hostManaged"}))
+      ->type_name("MODE");
+}
+
 void AddScheduling(CLI::App& command, PlaneArguments& plane) {
   AddGates(command, plane);
   command
@@ -180,6 +190,7 @@ void AddUp(CLI::App& app, Run& run) {
       ->type_name("FILE");
   AddLimits(*command, arguments->limits);
   AddScheduling(*command, arguments->plane);
+  AddImexMode(*command, arguments->plane);
   command->callback([&run, arguments] { run = [arguments] { return RunUp(*arguments); }; });
 }
 
@@ -209,6 +220,7 @@ void AddRoles(CLI::App& app, Run& run) {
                    "Each controller writes as its own service account (default true)")
       ->type_name("BOOL");
   AddGates(*command, controllers->plane);
+  AddImexMode(*command, controllers->plane);
   command->callback(
       [&run, controllers] { run = [controllers] { return RunControllers(*controllers); }; });
 }
@@ -265,6 +277,7 @@ void AddNode(CLI::App& app, Run& run) {
   AddKubeconfig(*command, node->kubeconfig);
   AddFleet(*command, node->fleet);
   AddGates(*command, node->plane);
+  AddImexMode(*command, node->plane);
   AddDriver(*command, *driver);
   command->callback([&run, node, driver, command] {
     std::set<std::string> given;
@@ -306,6 +319,7 @@ void AddPlan(CLI::App& app, Run& run) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   AddScheduling(*command, arguments->plane);
+  AddImexMode(*command, arguments->plane);
   AddOutput(*command, arguments->output);
   command->callback([&run, arguments] { run = [arguments] { return RunPlan(*arguments); }; });
 }

@@ -14,6 +14,7 @@
 #include "apiserver/server.h"
 #include "base/executor.h"
 #include "client/objects.h"
+#include "cluster/driver_gates.h"
 #include "cluster/gpu_admission.h"
 #include "cluster/plan_log.h"
 #include "cluster/role_clients.h"
@@ -79,7 +80,7 @@ class PlanRun {
     apiserver::Options server_options{.listen = "",
                                       .executor = &executor_,
                                       .seed = options_.seed,
-                                      .feature_gates = options_.feature_gates};
+                                      .feature_gates = WithoutDriverGates(options_.feature_gates)};
     server_options.admission.push_back(std::make_shared<GpuConfigAdmission>());
     DRA_ASSIGN(server_, apiserver::Server::Create(std::move(server_options)));
     factory_ = server_->NewClientFactory(apiserver::AdminUser());

@@ -186,6 +186,16 @@ TEST(Plan, WorkersOfAComputeDomainStartBesideTheirDaemons) {
   EXPECT_EQ(daemons, workers);
 }
 
+TEST(Plan, WithDaemonsOfTheHostThereAreWorkersAlone) {
+  const std::string text = std::string(kRacks) + NodeOfRack("a1", "a") + NodeOfRack("a2", "a");
+  PlanOptions options{.manifests = ParseManifests(text, "f").value(),
+                      .feature_gates = {{"HostManagedIMEXDaemon", true}},
+                      .start = Time(std::chrono::hours(500'000))};
+  const Plan plan = MakePlan(std::move(options)).value().plan;
+  EXPECT_THAT(plan.pods, SizeIs(2));
+  for (const PlannedPod& pod : plan.pods) EXPECT_EQ(pod.phase, "Scheduled") << pod.reason;
+}
+
 TEST(Plan, ADumpedComputeDomainGoesOnUnderItsNewUid) {
   std::string text(kRacks);
   text.insert(text.find("name: ring}") + 10, ", uid: 11111111-2222-3333-4444-555555555555");

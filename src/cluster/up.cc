@@ -14,6 +14,7 @@
 #include "client/kubeconfig.h"
 #include "client/objects.h"
 #include "cluster/actor.h"
+#include "cluster/driver_gates.h"
 #include "cluster/gpu_admission.h"
 #include "cluster/role_clients.h"
 #include "controllers/controllers.h"
@@ -113,7 +114,7 @@ class Cluster::Impl {
                               .listen = options_.listen,
                               .kubeconfig = options_.kubeconfig,
                               .seed = options_.seed,
-                              .feature_gates = options_.feature_gates,
+                              .feature_gates = WithoutDriverGates(options_.feature_gates),
                               .runtime_config = options_.runtime_config,
                               .enable_admission = options_.enable_admission,
                               .disable_admission = options_.disable_admission,

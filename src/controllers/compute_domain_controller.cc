@@ -78,6 +78,7 @@ std::vector<const Value*> Leaving(std::vector<const Value*> objects) {
 
 ComputeDomainController::ComputeDomainController(Host& host)
     : ComputeDomainFollower(host),
+      host_managed_(host.Enabled(kHostManagedGate, false)),
       templates_(Watch(resources::kResourceClaimTemplates,
                        [this](const Change& change) { OnTemplate(change); })),
       sets_(Watch(kDaemonSets, [this](const Change& change) { OnLabelled(change); })),
@@ -196,7 +197,9 @@ Work ComputeDomainController::SyncDomain(const Value& domain) {
         {.request = PatchMetadata(kDomains, domain, "finalizers", std::move(finalizers))});
     return work;
   }
-  const bool has_template = MakeMissing(domain, work);
+  const Owned owned = OwnedBy(client::UidOf(domain));
+  if (!host_managed_) MakeDaemons(domain, owned, work);
+  const bool has_template = MakeTemplate(domain, owned, work);
   SyncStatus(domain, has_template, work);
   return work;
 }
@@ -220,10 +223,7 @@ void ComputeDomainController::Create(const Value& domain, const client::Resource
   work.actions.push_back(std::move(action));
 }
 
-bool ComputeDomainController::MakeMissing(const Value& domain, Work& work) {
-  const std::string_view uid = client::UidOf(domain);
-  const Owned owned = OwnedBy(uid);
-  Release(resources::kResourceClaimTemplates, Leaving(owned.workload_templates), work);
+void ComputeDomainController::MakeDaemons(const Value& domain, const Owned& owned, Work& work) {
   Release(resources::kResourceClaimTemplates, Leaving(owned.daemon_templates), work);
   Release(kDaemonSets, Leaving(owned.sets), work);
   if (namespaces_.Get(kNamespace) == nullptr) {
@@ -237,8 +237,12 @@ bool ComputeDomainController::MakeMissing(const Value& domain, Work& work) {
     Create(domain, resources::kResourceClaimTemplates, DaemonTemplate(domain), work);
   }
   if (owned.sets.empty()) Create(domain, kDaemonSets, DaemonSetOf(domain), work);
+}
+
+bool ComputeDomainController::MakeTemplate(const Value& domain, const Owned& owned, Work& work) {
+  Release(resources::kResourceClaimTemplates, Leaving(owned.workload_templates), work);
   if (!owned.workload_templates.empty()) return true;
-  Value wanted = WorkloadTemplate(domain);
+  Value wanted = host_managed_ ? SingleChannelTemplate(domain) : WorkloadTemplate(domain);
   const Value* other = templates_.Get(client::NamespaceOf(wanted), client::NameOf(wanted));
   if (other == nullptr) {
     Create(domain, resources::kResourceClaimTemplates, std::move(wanted), work);
@@ -289,6 +293,13 @@ void ComputeDomainController::CleanCliques(const std::vector<const Value*>& cliq
   }
 }
 
+std::string ComputeDomainController::WhyNotReadyYet(const Value& domain, bool has_template,
+                                                    const Value& nodes) const {
+  if (!has_template) return "its template is not its own";
+  // Nobody tells of the daemons of the host.
+  return host_managed_ ? std::string() : WhyNotReady(domain, nodes);
+}
+
 void ComputeDomainController::SyncStatus(const Value& domain, bool has_template, Work& work) {
   const std::string_view uid = client::UidOf(domain);
   Members members{.daemons = LabelledIn(pods_, kNamespace, uid),
@@ -296,7 +307,7 @@ void ComputeDomainController::SyncStatus(const Value& domain, bool has_template,
   if (cliques() != nullptr) members.cliques = LabelledIn(*cliques(), kNamespace, uid);
   CleanCliques(members.cliques, members.daemons, work);
   Value nodes = NodesOf(members);
-  const std::string why = has_template ? WhyNotReady(domain, nodes) : "its template is not its own";
+  const std::string why = WhyNotReadyYet(domain, has_template, nodes);
   Value status = domain["status"];
   status.Set("status", why.empty() ? kReady : kNotReady);
   if (nodes.empty()) {

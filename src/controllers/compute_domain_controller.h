@@ -18,6 +18,8 @@ namespace drachma::controllers {
 // It needs no memory: every step follows from what is there, so it goes on after a restart at any
 // point. A template of the wanted name that belongs to somebody else is left as it is and told of.
 //
+// With the gate HostManagedIMEXDaemon it makes the template alone, and the domain is ready with it.
+//
 // Keys are "NAMESPACE/NAME" of domains, and "uid:UID" of domains that left something behind.
 class ComputeDomainController final : public ComputeDomainFollower {
  public:
@@ -55,14 +57,19 @@ class ComputeDomainController final : public ComputeDomainFollower {
   [[nodiscard]] bool Remove(std::string_view uid, Work& work) const;
   void Create(const json::Value& domain, const client::Resource& resource, json::Value object,
               Work& work);
-  // Makes what is missing. False: the wanted template is somebody else's.
-  [[nodiscard]] bool MakeMissing(const json::Value& domain, Work& work);
+  void MakeDaemons(const json::Value& domain, const Owned& owned, Work& work);
+  // False: the wanted template is somebody else's.
+  [[nodiscard]] bool MakeTemplate(const json::Value& domain, const Owned& owned, Work& work);
+  // What keeps the domain from being ready; empty: nothing.
+  [[nodiscard]] std::string WhyNotReadyYet(const json::Value& domain, bool has_template,
+                                           const json::Value& nodes) const;
   void SyncStatus(const json::Value& domain, bool has_template, Work& work);
   // Takes daemons without a pod out of the cliques.
   void CleanCliques(const std::vector<const json::Value*>& cliques,
                     const std::vector<const json::Value*>& daemons, Work& work);
   [[nodiscard]] bool IsAlive(std::string_view node) const;
 
+  const bool host_managed_;
   Cache& templates_;
   Cache& sets_;
   Cache& nodes_;

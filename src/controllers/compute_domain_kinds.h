@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,10 @@ inline constexpr std::string_view kDaemonAccount = "compute-domain-daemon-servic
 // Daemons of a clique at most (--max-nodes-per-imex-domain), and the variable that tells them.
 inline constexpr int kDaemonsMax = 18;
 inline constexpr std::string_view kDaemonsMaxVariable = "MAX_NODES_PER_IMEX_DOMAIN";
+
+// The driver's gate for IMEX daemons that an administrator runs on the nodes (imex.mode:
+// hostManaged): no daemons, no labels, one channel.
+inline const std::string kHostManagedGate = "HostManagedIMEXDaemon";
 
 inline constexpr std::string_view kReady = "Ready";
 inline constexpr std::string_view kNotReady = "NotReady";

@@ -113,6 +113,12 @@ Value WorkloadTemplate(const Value& domain) {
   return made;
 }
 
+Value SingleChannelTemplate(const Value& domain) {
+  Value single = domain;
+  single.Edit("spec").Edit("channel").Set("allocationMode", "Single");
+  return WorkloadTemplate(single);
+}
+
 Value DaemonSetOf(const Value& domain) {
   static const Value skeleton = json::ReadYamlValue(kDaemonSetText).value();
   const std::string_view uid = client::UidOf(domain);

@@ -18,6 +18,8 @@ namespace drachma::controllers::compute_domain {
 // The template of the claims by which pods join, in the domain's namespace and by the name that the
 // domain asks for.
 [[nodiscard]] json::Value WorkloadTemplate(const json::Value& domain);
+// The same with one channel whatever the domain asks for: all that daemons of the host have.
+[[nodiscard]] json::Value SingleChannelTemplate(const json::Value& domain);
 // One daemon on each node that carries the domain's label.
 [[nodiscard]] json::Value DaemonSetOf(const json::Value& domain);
 

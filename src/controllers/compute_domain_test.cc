@@ -75,8 +75,9 @@ class ComputeDomainTest : public testing::Test {
 
   // The controller from its start on, until nothing more is due within `time`, or for `steps`.
   void Run(Duration time = std::chrono::seconds(20), int steps = 1'000'000) {
-    Controllers controllers({.only = {"compute-domain-controller"}, .seed = 1}, api_.factory(),
-                            executor_);
+    Controllers controllers(
+        {.feature_gates = gates_, .only = {"compute-domain-controller"}, .seed = 1}, api_.factory(),
+        executor_);
     controllers.Start();
     const Time end = executor_.clock().Now() + time;
     executor_.PostAfter(time, [] {});
@@ -107,6 +108,7 @@ class ComputeDomainTest : public testing::Test {
     return writes;
   }
 
+  std::map<std::string, bool> gates_;
   client::FakeApi api_;
   VirtualExecutor executor_{ParseTime("2026-11-30T10:00:00Z").value()};
 };
@@ -310,6 +312,26 @@ TEST_F(ComputeDomainTest, WhatCannotBeMadeIsTold) {
   Run();
   EXPECT_THAT(Events(), Contains(HasSubstr("FailedCreate ResourceClaimTemplate team/channel: a "
                                            "lowercase RFC 1123 subdomain")));
+}
+
+TEST_F(ComputeDomainTest, WithDaemonsOfTheHostThereIsATemplateAlone) {
+  gates_ = {{kHostManagedGate, true}};
+  api_.Apply(kDomain);
+  api_.Change(kDomains, "team", "mnnvl", [](Value& domain) {
+    domain.Edit("spec").Edit("channel").Set("allocationMode", "All");
+  });
+  Run();
+  EXPECT_THAT(api_.List(kSets), IsEmpty());
+  ASSERT_THAT(api_.List(resources::kResourceClaimTemplates), SizeIs(1));
+  EXPECT_EQ(api_.List(resources::kResourceClaimTemplates)[0]["spec"],
+            SingleChannelTemplate(Domain())["spec"]);
+  EXPECT_EQ(Domain()["status"], Value::Object({{"status", "Ready"}}));
+  api_.Change(kDomains, "team", "mnnvl", [](Value& domain) {
+    domain.Edit("metadata").Set("deletionTimestamp", "2026-11-30T10:00:00Z");
+  });
+  Run();
+  EXPECT_THAT(api_.List(resources::kResourceClaimTemplates), IsEmpty());
+  EXPECT_THAT(api_.List(kDomains), IsEmpty());
 }
 
 TEST_F(ComputeDomainTest, ItGoesOnAfterARestartAtAnyPoint) {

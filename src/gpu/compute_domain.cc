@@ -50,7 +50,11 @@ ComputeDomainDriver::~ComputeDomainDriver() {
 
 std::vector<node::Pool> ComputeDomainDriver::Pools() const {
   node::SliceContent content;
-  for (const Published& device : kDevices) content.devices.push_back(DeviceOf(device));
+  for (const Published& device : kDevices) {
+    if (device.type != DeviceType::kDaemon || HasDaemons()) {
+      content.devices.push_back(DeviceOf(device));
+    }
+  }
   return {node::Pool{.name = pool_, .generation = 0, .slices = {std::move(content)}}};
 }
 
@@ -63,6 +67,10 @@ Result<Value> ComputeDomainDriver::ReportOf(const validation::GpuOpaqueConfig& c
     report.Set("firstChannel", kChannelPath);
     report.Set("channels", channel->allocation_mode == "All" ? kChannels : 1);
     return report;
+  }
+  if (!HasDaemons()) {
+    return Fail(Code::kInvalid,
+                "ComputeDomain daemon claims are not supported when imex.mode=hostManaged");
   }
   const std::string& uid = std::get<validation::ComputeDomainDaemonConfig>(config).domain_id;
   const Value* domain = membership()->FindDomain(uid);

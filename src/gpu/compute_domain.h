@@ -57,10 +57,14 @@ class ComputeDomainDriver final : public node::DraPlugin {
   [[nodiscard]] DomainMembership* membership() const {
     return link_ == nullptr ? nullptr : link_->membership;
   }
+  [[nodiscard]] bool HasDaemons() const {
+    return membership() == nullptr || !membership()->host_managed();
+  }
   void PrepareOne(const json::Value& claim, OneDone done);
   [[nodiscard]] Result<Wish> Read(const json::Value& claim) const;
   [[nodiscard]] Status CheckFree(const node::PreparedDevice& device, std::string_view uid) const;
-  // What the containers get by a device with that config. ERRORS: kNotFound: a daemon of no domain.
+  // What the containers get by a device with that config. ERRORS: kNotFound: a daemon of no domain;
+  // kInvalid: daemons are the host's.
   [[nodiscard]] Result<json::Value> ReportOf(const validation::GpuOpaqueConfig& config) const;
   [[nodiscard]] node::PrepareResult Finish(const std::string& uid,
                                            std::vector<node::PreparedDevice> devices);

@@ -76,6 +76,7 @@ ComputeDomainAgent::ComputeDomainAgent(controllers::Host& host,
                                        std::shared_ptr<const client::Identity> account,
                                        std::shared_ptr<DomainLink> link)
     : ComputeDomainFollower(host),
+      host_managed_(host.Enabled(kHostManagedGate, false)),
       nodes_(Watch(resources::kNodes,
                    [this](const Change& change) {
                      const std::string name = client::KeyOf(change.object);
@@ -216,6 +217,7 @@ std::optional<Status> ComputeDomainAgent::Judge(const Claim& claim, const Value&
                 "error asserting ComputeDomain's namespace: the ResourceClaim's namespace is "
                 "different than the ComputeDomain's namespace");
   }
+  if (host_managed_) return Status();
   const bool labelled = client::LabelOf(node, kLabel) == member.domain;
   if (labelled && IsReady(member.node, member.domain)) return Status();
   if (!waited(kJoinTimeout)) return std::nullopt;
@@ -248,8 +250,8 @@ void ComputeDomainAgent::SyncLabel(const Value& object, Node& node, Work& work) 
   const Claim* wanting = nullptr;
   bool in_use = false;
   for (const Claim& claim : node.claims) {
-    in_use |= claim.member.domain == label;
-    if (wanting == nullptr && MayJoin(claim.member)) wanting = &claim;
+    in_use |= !host_managed_ && claim.member.domain == label;
+    if (!host_managed_ && wanting == nullptr && MayJoin(claim.member)) wanting = &claim;
   }
   if (label.empty() || in_use) {
     node.idle_until.reset();

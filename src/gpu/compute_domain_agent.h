@@ -43,6 +43,7 @@ class ComputeDomainAgent final : public controllers::ComputeDomainFollower,
   void Join(DomainMember member, Joined joined) override;
   void Leave(const std::string& node, std::string_view claim_uid) override;
   [[nodiscard]] const json::Value* FindDomain(std::string_view uid) const override;
+  [[nodiscard]] bool host_managed() const override { return host_managed_; }
 
  private:
   struct Claim {
@@ -80,6 +81,7 @@ class ComputeDomainAgent final : public controllers::ComputeDomainFollower,
                                        controllers::Work& work) const;
   void Act(client::Request request, controllers::Work& work) const;
 
+  const bool host_managed_;
   controllers::Cache& nodes_;
   controllers::Cache& pods_;
   const std::shared_ptr<const client::Identity> account_;

@@ -55,6 +55,7 @@ class ComputeDomainAgentTest : public testing::Test {
   void Start() {
     set_.reset();
     host_ = std::make_unique<controllers::Host>(executor_.clock(), 1);
+    host_->feature_gates = gates_;
     const std::vector<controllers::ControllerEntry> entries = {
         {.name = "compute-domains",
          .component = "compute-domain-daemon",
@@ -120,6 +121,7 @@ status: {{phase: Running, podIP: 10.0.0.{3}, conditions: [{{type: Ready, status:
     return text;
   }
 
+  std::map<std::string, bool> gates_;
   client::FakeApi api_;
   VirtualExecutor executor_{ParseTime("2026-11-30T10:00:00Z").value()};
   std::unique_ptr<client::Client> client_;
@@ -200,6 +202,16 @@ TEST_F(ComputeDomainAgentTest, AfterARestartALabelWaitsForItsClaim) {
   Run(ComputeDomainAgent::kOrphanDelay);
   EXPECT_EQ(LabelOf("n1"), "uid-1");
   EXPECT_EQ(LabelOf("n2"), "") << "nobody claims it any more";
+}
+
+TEST_F(ComputeDomainAgentTest, WithDaemonsOfTheHostNothingIsWaitedFor) {
+  gates_ = {{kHostManagedGate, true}};
+  Start();
+  const auto joined = Join("n1", "claim");
+  ASSERT_TRUE(*joined);
+  EXPECT_TRUE(**joined);
+  EXPECT_EQ(LabelOf("n1"), "");
+  EXPECT_FALSE(**Join("n1", "other", "uid-1", "default")) << "namespaces count all the same";
 }
 
 TEST_F(ComputeDomainAgentTest, IndexesFillGapsAndStayWithTheirNode) {

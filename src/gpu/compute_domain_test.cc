@@ -34,6 +34,9 @@ class FakeMembership final : public DomainMembership {
     return uid == "d" ? &domain : nullptr;
   }
 
+  [[nodiscard]] bool host_managed() const override { return of_host; }
+
+  bool of_host = false;
   std::vector<std::string> nodes;
   std::vector<DomainMember> members;
   Joined waiting;
@@ -169,6 +172,15 @@ TEST_F(ComputeDomainDriverTest, ADaemonLearnsItsDomainFromItsEnvironment) {
   const auto other = Prepare(Claim("b", "daemon-0", "ComputeDomainDaemonConfig", "domainID: e"));
   ASSERT_TRUE(*other);
   EXPECT_FALSE(**other);
+}
+
+TEST_F(ComputeDomainDriverTest, WithDaemonsOfTheHostANodeHasAChannelAlone) {
+  membership_.of_host = true;
+  ASSERT_THAT(driver_->Pools()[0].slices[0].devices, SizeIs(1));
+  const auto answer = Prepare(Claim("a", "daemon-0", "ComputeDomainDaemonConfig", "domainID: d"));
+  EXPECT_EQ((**answer).error().message,
+            "ComputeDomain daemon claims are not supported when imex.mode=hostManaged");
+  EXPECT_TRUE(PrepareReady(Channel("b")));
 }
 
 TEST_F(ComputeDomainDriverTest, AChannelHasOneHolder) {

@@ -37,6 +37,9 @@ class DomainMembership {
   virtual void Leave(const std::string& node, std::string_view claim_uid) = 0;
   // The domain of that uid; null: not known.
   [[nodiscard]] virtual const json::Value* FindDomain(std::string_view uid) const = 0;
+  // Whether the IMEX daemons are the hosts' own: nodes need not join, and have no place for
+  // daemons.
+  [[nodiscard]] virtual bool host_managed() const = 0;
 };
 
 // How the drivers of a process find their membership, which is made with its simulated nodes.
