@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Our scheduler, controllers and simulated nodes against a real etcd and kube-apiserver 1.37.2: the
 # quickstart must end with three running pods that hold three different GPUs, and devices must be
-# shared, taken by extended resources, tainted and given back.
+# shared, taken by extended resources, tainted and given back, and jobs run over several nodes of a
+# rack.
 # usage: run.sh PATH_TO_DRACHMA      Ends with 'N passed, N failed'.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,6 +43,19 @@ extended
 tainting
 check "a namespace goes away with all that is in it" k delete namespace devices --timeout 90s
 eventually "no claim is left" number 0 resourceclaims -A
+
+# Compute domains: their definitions and what their controller may do came with the roles.
+"$drachma" node --fleet gb200-nvl72 --kubeconfig "$KUBECONFIG" >"$work/rack.log" 2>&1 &
+roles+=($!)
+eventually "a rack of nodes is there" number 18 nodes -l nvidia.com/gpu.clique=rack-1.0
+check "jobs over several nodes" "$drachma" apply -f "$root/examples/compute-domain.yaml" --kubeconfig "$KUBECONFIG"
+eventually "their pods run" running 5
+eventually "their domain is ready" field Ready '{.status.status}' computedomain training
+check "the spec of a domain stays" refused_with "A computeDomain.spec is immutable" \
+  k patch computedomain training --type merge -p '{"spec":{"numNodes":3}}'
+check "domains are deleted" k delete computedomain --all --timeout 60s
+check "what they had is gone" number 0 daemonsets -n dra-driver-nvidia-gpu
+check "no node is theirs" number 0 nodes -l resource.nvidia.com/computeDomain
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
