@@ -18,6 +18,7 @@
 #include "client/objects.h"
 #include "controllers/compute_domain_kinds.h"
 #include "gpu/driver.h"
+#include "json/json.h"
 #include "json/yaml.h"
 
 namespace drachma::cluster {
@@ -147,10 +148,16 @@ Result<Manifest> ToManifest(Value object, const std::string& file, int line) {
   for (const std::string_view field : {"resourceVersion", "managedFields"}) {
     if (object["metadata"].Has(field)) object.Edit("metadata").Erase(field);
   }
+  Value sent = object;
+  // As kubectl sends them: the server keeps the text of opaque parameters and sorts it with the
+  // first patch, which it then refuses as a change of what must stay.
+  if (group == "resource.k8s.io") {
+    DRA_ASSIGN(sent, json::ReadYamlValue(json::Write(object)));
+  }
   return Manifest{
       .file = file,
       .line = line,
-      .object = std::move(object),
+      .object = std::move(sent),
       .kind = kind,
       .resource = {std::string(group), std::string(version), std::string(kind->plural)}};
 }

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "json/json.h"
+
 namespace drachma::cluster {
 namespace {
 
@@ -42,6 +44,28 @@ kind: PodList
 items: null
 )"),
               ElementsAre("f:4: Deployment/a"));
+}
+
+TEST(ParseManifests, OpaqueParametersAreSentAsKubectlSendsThem) {
+  const std::vector<Manifest> manifests = ParseManifests(R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: c}
+spec: {config: [{opaque: {driver: d, parameters: {kind: K, apiVersion: x/v1}}}]}
+)",
+                                                         "f")
+                                              .value();
+  EXPECT_THAT(json::Write(manifests[0].object), HasSubstr(R"({"apiVersion":"x/v1","kind":"K"})"));
+}
+
+TEST(ParseManifests, TheKindsOfTheDriversAreKnown) {
+  EXPECT_THAT(PlacesOf("{apiVersion: resource.nvidia.com/v1beta1, kind: ComputeDomain, metadata: "
+                       "{name: d}}"),
+              ElementsAre("f:1: ComputeDomain/d"));
+  EXPECT_FALSE(
+      ParseManifests("{apiVersion: resource.nvidia.com/v2, kind: ComputeDomain, metadata: "
+                     "{name: d}}",
+                     "f"));
 }
 
 TEST(LoadManifests, FoldersAndFilesWithoutObjectsAreErrors) {

@@ -58,7 +58,8 @@ spec:
       - {operator: Exists, effect: PreferNoSchedule}
 )";
 
-// "claim template of `request` for one device of `device_class`, with `parameters`".
+// The claim template of `request` for one device of `device_class`. `parameters` are sorted: the
+// server keeps their text and sorts it with the first patch, which may not change it.
 Value Template(std::string_view request, std::string_view device_class, Value parameters) {
   Value config =
       Value::Object({{"requests", Value::Array({request})},
@@ -92,7 +93,7 @@ Value DaemonTemplate(const Value& domain) {
   Value made = Template(
       "daemon", "compute-domain-daemon.nvidia.com",
       Value::Object(
-          {{"apiVersion", kApiVersion}, {"kind", "ComputeDomainDaemonConfig"}, {"domainID", uid}}));
+          {{"apiVersion", kApiVersion}, {"domainID", uid}, {"kind", "ComputeDomainDaemonConfig"}}));
   made.Set("metadata", MetadataOf(kNamespace, DaemonName(uid),
                                   Value::Object({{kLabel, uid}, {kTargetLabel, "Daemon"}})));
   return made;
@@ -103,10 +104,10 @@ Value WorkloadTemplate(const Value& domain) {
   const Value& channel = domain["spec"]["channel"];
   Value made =
       Template("channel", "compute-domain-default-channel.nvidia.com",
-               Value::Object({{"apiVersion", kApiVersion},
-                              {"kind", "ComputeDomainChannelConfig"},
+               Value::Object({{"allocationMode", channel["allocationMode"].AsString("Single")},
+                              {"apiVersion", kApiVersion},
                               {"domainID", uid},
-                              {"allocationMode", channel["allocationMode"].AsString("Single")}}));
+                              {"kind", "ComputeDomainChannelConfig"}}));
   made.Set("metadata", MetadataOf(client::NamespaceOf(domain),
                                   channel["resourceClaimTemplate"]["name"].AsString(),
                                   Value::Object({{kLabel, uid}, {kTargetLabel, "Workload"}})));

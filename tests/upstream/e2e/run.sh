@@ -50,6 +50,8 @@ roles+=($!)
 eventually "a rack of nodes is there" number 18 nodes -l nvidia.com/gpu.clique=rack-1.0
 check "jobs over several nodes" "$drachma" apply -f "$root/examples/compute-domain.yaml" --kubeconfig "$KUBECONFIG"
 eventually "their pods run" running 5
+reported() { [ "$(k get resourceclaims -o 'jsonpath={range .items[*]}{.status.devices[*].data.cliqueID}{"\n"}{end}' | grep -c '^rack-1.0$')" = "$1" ]; }
+eventually "what their driver did stands in the claims" reported 5
 eventually "their domain is ready" field Ready '{.status.status}' computedomain training
 check "the spec of a domain stays" refused_with "A computeDomain.spec is immutable" \
   k patch computedomain training --type merge -p '{"spec":{"numNodes":3}}'
