@@ -119,7 +119,8 @@ eventually 20 equals Ready domain_status ring
 # A daemon that dies comes back; the place of a node that goes is taken by another one.
 daemon=$(kubectl get pods -n $DRIVER -o name | head -1)
 kubectl delete -n $DRIVER "$daemon" --force >/dev/null 2>&1
-eventually 20 event computedomain/ring 'NotReady.*daemon of node .* is not ready'
+back() { [ "$(kubectl get pods -n $DRIVER --no-headers | grep -c ' 1/1 ')" = 2 ] && ! kubectl get pods -n $DRIVER -o name | grep -q "^$daemon\$"; }
+eventually 20 back
 eventually 20 equals Ready domain_status ring
 gone=$(nodes_of ring | tail -1 | cut -d' ' -f1)
 kubectl delete node "$gone" >/dev/null
