@@ -20,8 +20,15 @@ using client::Verb;
 using json::Value;
 
 constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
-// Attempts at a write that meets a newer revision (client-go's retry.DefaultRetry).
-constexpr int kConflictsMax = 5;
+// Attempts at a write that meets a newer revision (client-go's retry.DefaultRetry), or of which
+// nobody says whether it was done.
+constexpr int kAttemptsMax = 5;
+
+// Whether the request may have been carried out all the same.
+bool IsUncertain(const Error& error) {
+  return error.code == Code::kTimeout || error.code == Code::kUnavailable ||
+         error.code == Code::kInternal || error.code == Code::kUnknown;
+}
 
 // The claim's status with one more consumer, and the allocation when it is new.
 Value StatusWith(const state::ClaimView& claim, const Value& consumer,
@@ -53,7 +60,8 @@ bool SameDevices(const api::AllocationResult& a, const api::AllocationResult& b)
 struct Binder::ClaimWork {
   state::ClaimPtr claim;
   std::optional<api::AllocationResult> allocation;  // to be written
-  int conflicts = 0;
+  int attempts = 0;                                 // writes that failed
+  Error fault;                                      // of the last one
   bool settled = false;
   bool wrote_allocation = false;
 };
@@ -162,6 +170,7 @@ void Binder::StepClaims(const BindingPtr& binding) {
 // The next write that the claim needs: the finalizer by itself, then allocation and reservation in
 // one status write.
 void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
+  if (!MayGoOn(binding, work)) return;
   const state::ClaimView& claim = *work.claim;
   const state::PodView& pod = *binding->job.pod;
   if (claim.deleting) {
@@ -180,7 +189,6 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
       return;
     }
     if (!client::HasFinalizer(claim.object, kFinalizer)) {
-      if (!TakeTurn(binding, work)) return;
       Value object = claim.object;
       object.Edit("metadata").Edit("finalizers").Append(kFinalizer);
       WriteClaim(binding, work, std::move(object), "");
@@ -195,7 +203,6 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
     Settle(binding, work, {});
     return;
   }
-  if (!TakeTurn(binding, work)) return;
   const Value consumer = ConsumerReference(pod, ReservingGroup(state_, claim, pod, gates_));
   work.wrote_allocation = work.wrote_allocation || (work.allocation && !shared);
   Value object = claim.object;
@@ -204,57 +211,81 @@ void Binder::StepClaim(const BindingPtr& binding, ClaimWork& work) {
   WriteClaim(binding, work, std::move(object), "status");
 }
 
-bool Binder::TakeTurn(const BindingPtr& binding, ClaimWork& work) {
-  const auto [turn, taken] = writing_.try_emplace(work.claim->uid);
-  if (!taken) turn->second.emplace_back(binding, &work);
-  return taken;
+bool Binder::MayGoOn(const BindingPtr& binding, ClaimWork& work) {
+  const auto turn = writing_.find(work.claim->uid);
+  if (turn == writing_.end()) return true;
+  turn->second.emplace_back([this, binding, &work] {
+    const state::ClaimPtr newest = state_.claims.Find(work.claim->key());
+    if (newest && newest->uid == work.claim->uid) work.claim = newest;
+    StepClaim(binding, work);
+  });
+  return false;
 }
 
+// The one who wrote goes on first.
+void Binder::EndTurn(const BindingPtr& binding, ClaimWork& work, std::optional<Status> outcome) {
+  auto turn = writing_.extract(work.claim->uid);
+  if (outcome) {
+    Settle(binding, work, *std::move(outcome));
+  } else {
+    StepClaim(binding, work);
+  }
+  for (Task& next : turn.mapped()) next();
+}
+
+// REQUIRES: nobody writes the claim.
 void Binder::WriteClaim(const BindingPtr& binding, ClaimWork& work, Value object,
                         std::string_view subresource) {
+  if (work.attempts >= kAttemptsMax) return Settle(binding, work, std::unexpected(work.fault));
+  writing_.try_emplace(work.claim->uid);
   const bool status_write = subresource == "status";
   Call(binding,
        client::UpdateRequest(client::resources::kResourceClaims, std::move(object), subresource),
        [this, binding, &work, status_write](Result<Value> written) {
-         const auto waiting = writing_.extract(work.claim->uid);
          if (written) {
-           work.claim = state_.claims.Assume(*written);
-           if (status_write) {
-             Settle(binding, work, {});
-           } else {
-             StepClaim(binding, work);
-           }
-         } else if (client::IsConflict(written.error()) && ++work.conflicts < kConflictsMax) {
-           ++conflicts_;
-           ReadAgain(binding, work);
-         } else {
-           Settle(binding, work, std::unexpected(std::move(written).error()));
+           work.claim = state_.AssumeClaim(*written);
+           return EndTurn(binding, work, status_write ? std::optional(Status()) : std::nullopt);
          }
-         for (const auto& [other, its_work] : waiting.mapped()) {
-           const state::ClaimPtr newest = state_.claims.Find(its_work->claim->key());
-           if (newest && newest->uid == its_work->claim->uid) its_work->claim = newest;
-           StepClaim(other, *its_work);
-         }
+         work.fault = std::move(written.error());
+         const bool conflicts = client::IsConflict(work.fault);
+         conflicts_ += conflicts ? 1 : 0;
+         ++work.attempts;
+         if (conflicts || IsUncertain(work.fault)) return ReadAgain(binding, work);
+         EndTurn(binding, work, std::unexpected(work.fault));
        });
 }
 
 void Binder::ReadAgain(const BindingPtr& binding, ClaimWork& work) {
-  Call(binding,
-       client::GetRequest(client::resources::kResourceClaims, work.claim->ns, work.claim->name),
-       [this, binding, &work](Result<Value> read) {
-         if (!read) {
-           Settle(binding, work, std::unexpected(std::move(read).error()));
-           return;
-         }
-         if (client::UidOf(*read) != work.claim->uid) {
-           Settle(binding, work,
+  FindOut(client::GetRequest(client::resources::kResourceClaims, work.claim->ns, work.claim->name),
+          [this, binding, &work](Result<Value> read) {
+            if (!read) {
+              return EndTurn(binding, work, std::unexpected(std::move(read).error()));
+            }
+            if (client::UidOf(*read) != work.claim->uid) {
+              return EndTurn(
+                  binding, work,
                   Fail(Code::kConflict,
                        fmt::format("claim {} got deleted in the meantime", work.claim->key())));
-           return;
-         }
-         work.claim = state_.claims.Assume(*read);
-         StepClaim(binding, work);
-       });
+            }
+            work.claim = state_.AssumeClaim(*read);
+            EndTurn(binding, work, std::nullopt);
+          });
+}
+
+void Binder::FindOut(Request read, Answer answer) {
+  client_.Call(read, [this, alive = std::weak_ptr(alive_), read,
+                      answer = std::move(answer)](Result<Value> result) mutable {
+    if (alive.expired()) return;
+    const bool answered =
+        result || !(IsUncertain(result.error()) || result.error().code == Code::kTooManyRequests);
+    if (answered) return answer(std::move(result));
+    client_.executor().PostAfter(kFindOutInterval,
+                                 [this, alive = std::move(alive), read = std::move(read),
+                                  answer = std::move(answer)]() mutable {
+                                   if (!alive.expired())
+                                     FindOut(std::move(read), std::move(answer));
+                                 });
+  });
 }
 
 void Binder::Settle(const BindingPtr& binding, ClaimWork& work, Status status) {
@@ -370,16 +401,28 @@ void Binder::BindPod(const BindingPtr& binding) {
   request.name = pod.name;
   request.subresource = "binding";
   Call(binding, std::move(request), [this, binding](Result<Value> bound) {
-    if (!bound) {
-      Finish(binding, std::unexpected(std::move(bound).error()));
-      return;
-    }
+    if (bound) return OnPodBound(binding, {});
+    const bool uncertain = IsUncertain(bound.error());
+    Status fault = std::unexpected(std::move(bound).error());
+    if (!uncertain) return OnPodBound(binding, std::move(fault));
     const state::PodView& pod = *binding->job.pod;
+    FindOut(client::GetRequest(client::resources::kPods, pod.ns, pod.name),
+            [this, binding, fault = std::move(fault)](const Result<Value>& read) mutable {
+              const bool done = read && client::UidOf(*read) == binding->job.pod->uid &&
+                                (*read)["spec"]["nodeName"].AsString() == binding->job.node;
+              OnPodBound(binding, done ? Status() : std::move(fault));
+            });
+  });
+}
+
+void Binder::OnPodBound(const BindingPtr& binding, Status status) {
+  const state::PodView& pod = *binding->job.pod;
+  if (status) {
     recorder_.Record(client::ReferenceTo(pod.object), client::EventType::kNormal, "Scheduled",
                      fmt::format("Successfully assigned {} to {}", pod.key(), binding->job.node),
                      "Binding");
-    Finish(binding, {});
-  });
+  }
+  Finish(binding, std::move(status));
 }
 
 bool Binder::IsReserved(const state::ClaimView& claim, const state::PodView& pod) const {
@@ -427,17 +470,18 @@ void Binder::TakeBackReservation(const Binding& binding, const ClaimWork& work) 
   if (!work.claim->IsReservedFor(uid)) return;
   Answer deallocate;
   if (gives_all_back && work.wrote_allocation) {
-    deallocate = [this](Result<Value> left) {
+    deallocate = [this, claim = work.claim](Result<Value> left) {
       if (!left || !(*left)["status"]["reservedFor"].empty()) return;
       Value& status = left->Edit("status");
       status.Erase("allocation");
       status.Erase("devices");
-      CleanUp(
-          client::UpdateRequest(client::resources::kResourceClaims, *std::move(left), "status"));
+      TakeFrom(claim, client::UpdateRequest(client::resources::kResourceClaims, *std::move(left),
+                                            "status"));
     };
   }
   Value consumer = Value::Object({{"$patch", "delete"}, {"uid", uid}});
-  CleanUp(
+  TakeFrom(
+      work.claim,
       client::PatchRequest(
           client::resources::kResourceClaims, work.claim->ns, work.claim->name,
           client::PatchType::kStrategicMerge,
@@ -448,14 +492,39 @@ void Binder::TakeBackReservation(const Binding& binding, const ClaimWork& work) 
       std::move(deallocate));
 }
 
-void Binder::CleanUp(Request request, Answer answered) {
+void Binder::TakeFrom(const state::ClaimPtr& claim, Request request, Answer answered) {
+  if (const auto turn = writing_.find(claim->uid); turn != writing_.end()) {
+    turn->second.emplace_back(
+        [this, claim, request = std::move(request), answered = std::move(answered)]() mutable {
+          TakeFrom(claim, std::move(request), std::move(answered));
+        });
+    return;
+  }
   ++cleanups_;
-  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_),
-                                    answered = std::move(answered)](Result<Value> result) mutable {
-    if (alive.expired()) return;
+  writing_.try_emplace(claim->uid);
+  auto done = [this, claim, answered = std::move(answered)](Result<Value> result) mutable {
     --cleanups_;
-    if (answered) answered(std::move(result));  // else it is best effort
+    if (result && client::UidOf(*result) == claim->uid) state_.AssumeClaim(*result);
+    // What is to follow comes before those who wait.
+    auto waiting = writing_.extract(claim->uid);
+    if (answered) answered(std::move(result));
+    for (Task& next : waiting.mapped()) next();
+  };
+  client_.Call(std::move(request), [this, alive = std::weak_ptr(alive_), claim,
+                                    done = std::move(done)](Result<Value> result) mutable {
+    if (alive.expired()) return;
+    if (result || !IsUncertain(result.error())) return done(std::move(result));
+    FindOut(client::GetRequest(client::resources::kResourceClaims, claim->ns, claim->name),
+            std::move(done));
   });
+}
+
+void Binder::CleanUp(Request request) {
+  ++cleanups_;
+  client_.Call(std::move(request),
+               [this, alive = std::weak_ptr(alive_)](const Result<Value>& /*best effort*/) {
+                 if (!alive.expired()) --cleanups_;
+               });
 }
 
 // The finalizer goes first: nobody else removes it from a claim without consumers.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,7 +21,8 @@ namespace drachma::scheduler {
 // Carries decisions out: writes finalizers, allocations and reservations of claims, waits until
 // their devices are ready, and binds the pod. Many pods at once, each a chain of writes; nothing
 // blocks. What fails is undone as far as upstream's Unreserve does: devices in flight are free
-// again, reservations are taken back, written allocations stay.
+// again, reservations are taken back, written allocations stay. After an error that does not say
+// whether a write was done (a time-out, say), that is found out first: what was done counts.
 //
 // Belongs to the client's executor.
 class Binder {
@@ -56,6 +59,9 @@ class Binder {
   Binder(const Binder&) = delete;
   Binder& operator=(const Binder&) = delete;
 
+  // Between attempts to find out what became of a write.
+  static constexpr Duration kFindOutInterval = std::chrono::seconds(1);
+
   void Bind(Job job, Done done);
   // A claim has a new revision: pods may wait for its devices.
   void ClaimChanged(const std::string& key);
@@ -76,6 +82,12 @@ class Binder {
   // Deletes the claim for a pod's extended resources, as well as that goes.
   void DeleteExtendedClaim(const state::ClaimView& claim);
 
+  // Takes something from a claim, as well as that goes. Until the outcome is known, no pod is bound
+  // by what is known of the claim.
+  void TakeFrom(const state::ClaimPtr& claim, client::Request request) {
+    TakeFrom(claim, std::move(request), {});
+  }
+
  private:
   struct ClaimWork;
   using BindingPtr = std::shared_ptr<Binding>;
@@ -88,20 +100,24 @@ class Binder {
   void StepClaim(const BindingPtr& binding, ClaimWork& work);
   void WriteClaim(const BindingPtr& binding, ClaimWork& work, json::Value object,
                   std::string_view subresource);
-  // Whether the claim may be written now. Otherwise another binding writes it: StepClaim comes
-  // again once that write has been answered, so that pods which share a claim do not meet as
-  // conflicts.
-  [[nodiscard]] bool TakeTurn(const BindingPtr& binding, ClaimWork& work);
+  // Whether nobody writes the claim. Otherwise StepClaim comes again once that write has been
+  // answered, so that pods which share a claim do not meet as conflicts.
+  [[nodiscard]] bool MayGoOn(const BindingPtr& binding, ClaimWork& work);
+  void EndTurn(const BindingPtr& binding, ClaimWork& work, std::optional<Status> outcome);
+  void TakeFrom(const state::ClaimPtr& claim, client::Request request, Answer answered);
+  // Reads until there is an answer.
+  void FindOut(client::Request read, Answer answer);
   void ReadAgain(const BindingPtr& binding, ClaimWork& work);
   void Settle(const BindingPtr& binding, ClaimWork& work, Status status);
   void AwaitDevices(const BindingPtr& binding);
   void AwaitGang(const BindingPtr& binding);
   void Decide(const std::shared_ptr<Gang>& gang);
   void BindPod(const BindingPtr& binding);
+  void OnPodBound(const BindingPtr& binding, Status status);
   void Finish(const BindingPtr& binding, Status status);
   void Unreserve(Binding& binding);
   void TakeBackReservation(const Binding& binding, const ClaimWork& work);
-  void CleanUp(client::Request request, Answer answered = {});
+  void CleanUp(client::Request request);
   [[nodiscard]] bool IsReserved(const state::ClaimView& claim, const state::PodView& pod) const;
 
   client::Client& client_;
@@ -110,8 +126,8 @@ class Binder {
   const Options& options_;
   const GroupGates gates_;
   std::unordered_map<std::string, BindingPtr> active_;  // by pod uid
-  // Claims that are being written, by uid, with those who wait for it.
-  std::unordered_map<std::string, std::vector<std::pair<BindingPtr, ClaimWork*>>> writing_;
+  // Claims that are being written, by uid, with what waits for it.
+  std::unordered_map<std::string, std::vector<Task>> writing_;
   std::size_t cleanups_ = 0;
   std::uint64_t conflicts_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>();

@@ -309,7 +309,8 @@ bool Scheduler::Impl::GiveUpClaim(const state::PodView& pod,
     status.Erase("allocation");
     status.Erase("reservedFor");
     status.Erase("devices");
-    Write(client::UpdateRequest(client::resources::kResourceClaims, std::move(object), "status"));
+    binder_.TakeFrom(claim, client::UpdateRequest(client::resources::kResourceClaims,
+                                                  std::move(object), "status"));
     return true;
   }
   return false;

@@ -416,6 +416,43 @@ spec:
   EXPECT_EQ(cluster.NodeOf("p"), "n1");
 }
 
+// The server does it, but its answer is lost.
+void LoseAnswerOf(TestCluster& cluster, const std::function<bool(const Request&)>& matches,
+                  const std::function<void(const Request&)>& carry_out) {
+  cluster.api_.FailNext(matches, {.code = Code::kTimeout, .message = "no answer in time"});
+  cluster.api_.OnRequest([matches, carry_out, done = false](const Request& request) mutable {
+    if (matches(request) && !std::exchange(done, true)) carry_out(request);
+  });
+}
+
+TEST(SchedulerTest, AnAllocationWhoseAnswerIsLostCounts) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Gpus({"n1"}, 1) + Claim("c") + Pod("p", "1", 0, "c"));
+  LoseAnswerOf(
+      cluster, [](const Request& request) { return request.subresource == "status"; },
+      [&](const Request& request) {
+        cluster.api_.Change(
+            client::resources::kResourceClaims, "default", "c",
+            [&](json::Value& claim) { claim.Set("status", request.body["status"]); });
+      });
+  cluster.Settle();
+  EXPECT_EQ(cluster.NodeOf("p"), "n1");
+  EXPECT_EQ(cluster.WhyNot("p"), "");
+}
+
+TEST(SchedulerTest, APodWhoseBindingIsNotAnsweredKeepsItsClaim) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Gpus({"n1"}, 1) + Claim("c") + Pod("p", "1", 0, "c"));
+  LoseAnswerOf(
+      cluster, [](const Request& request) { return request.subresource == "binding"; },
+      [&](const Request&) {
+        cluster.api_.Change(client::resources::kPods, "default", "p",
+                            [](json::Value& pod) { pod.Edit("spec").Set("nodeName", "n1"); });
+      });
+  cluster.Settle();
+  EXPECT_EQ(cluster.Claim("c")["status"]["reservedFor"].size(), 1U);
+}
+
 TEST(SchedulerTest, ASecondStartGoesOnWhereTheFirstEnded) {
   TestCluster cluster;
   cluster.Apply(Node("n1") + Gpus({"n1"}, 2) + Claim("c1") + Claim("c2") + Pod("p1", "1", 0, "c1") +

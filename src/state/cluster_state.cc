@@ -151,6 +151,17 @@ void ClusterState::PutClaim(const Value& object) {
   ClaimChanged(after);
 }
 
+ClaimPtr ClusterState::AssumeClaim(const Value& object) {
+  const ClaimPtr before = claims.Find(client::KeyOf(object));
+  ClaimPtr after = claims.Assume(object);
+  // What is in flight has been told when the flight began.
+  if (after != before && !claims.InFlight(after->uid)) {
+    ClaimChanged(before);
+    ClaimChanged(after);
+  }
+  return after;
+}
+
 void ClusterState::PutPod(const Value& object) {
   PodPtr pod = ReadPod(object, names);
   if (!pod->group.empty()) members_[pod->group_key()].insert(pod->key());

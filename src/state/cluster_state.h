@@ -46,6 +46,9 @@ class ClusterState {
   void Put(Part part, const json::Value& object);
   void Remove(Part part, const json::Value& object);
 
+  // The answer of a request of our own for a claim, which may be ahead of the informer.
+  ClaimPtr AssumeClaim(const json::Value& claim);
+
   // The pod with this uid as last seen, assigned or not; null when unknown.
   [[nodiscard]] PodPtr FindPod(std::string_view uid) const;
   [[nodiscard]] PodPtr FindPodByKey(std::string_view key) const;
