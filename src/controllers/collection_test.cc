@@ -49,6 +49,25 @@ TEST(GarbageCollection, AnOwnerThatIsGoneWhenItStartsCountsToo) {
   EXPECT_THAT(cluster.NamesOf(resources::kPods), IsEmpty());
 }
 
+TEST(GarbageCollection, BeginsThoughAKindThatIsNotThereCouldNotBeReadAtFirst) {
+  TestCluster cluster({"garbage-collector-controller"});
+  const auto lists_evictions = [](const client::Request& request) {
+    return request.resource.plural == "evictions";
+  };
+  cluster.api().FailNext(lists_evictions, {.code = Code::kTimeout, .message = "too slow"});
+  cluster.api().FailNext(lists_evictions, {.code = Code::kNotFound, .message = "not there"}, 100);
+  cluster.api().Apply(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: dependent
+  namespace: default
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: gone}]
+)");
+  cluster.Run(std::chrono::seconds(5));
+  EXPECT_THAT(cluster.NamesOf(resources::kConfigMaps), IsEmpty());
+}
+
 TEST(GarbageCollection, InTheForegroundTheOwnerWaitsForItsDependents) {
   TestCluster cluster({"garbage-collector-controller"});
   cluster.api().Apply(kFamily);
@@ -214,6 +233,23 @@ status: {phase: Running}
   EXPECT_THAT(cluster.NamesOf(resources::kPods), ElementsAre("p"));
   cluster.Run(std::chrono::seconds(30));
   EXPECT_THAT(cluster.NamesOf(resources::kPods), IsEmpty());
+}
+
+TEST(PodCollection, APodWithoutANodeFailsBeforeItGoes) {
+  TestCluster cluster({"pod-garbage-collector-controller"});
+  cluster.api().Apply(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default}
+spec: {containers: [{name: c}]}
+status: {phase: Pending}
+)");
+  cluster.MarkForDeletion(resources::kPods, "p", "batch.kubernetes.io/job-tracking");
+  cluster.api().Change(resources::kPods, "default", "p", [](Value& pod) {
+    pod.Edit("metadata").Set("deletionGracePeriodSeconds", 0);
+  });
+  cluster.Run();
+  EXPECT_EQ(cluster.Get(resources::kPods, "p")["status"]["phase"].AsString(), "Failed");
 }
 
 }  // namespace

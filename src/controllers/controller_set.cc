@@ -61,7 +61,14 @@ void ControllerSet::Ask(const std::shared_ptr<Feed>& feed) {
                    OnAbsent(feed);
                    return;
                  }
-                 if (!answer) feed->cache.SetState(Cache::State::kFailed, answer.error().message);
+                 if (!answer) {
+                   // Says nothing about whether the resource is there.
+                   feed->cache.SetState(Cache::State::kFailed, answer.error().message);
+                   client_.executor().PostAfter(kAskAgainFailed, [this, weak] {
+                     if (const std::shared_ptr<Feed> feed = weak.lock()) Ask(feed);
+                   });
+                   return;
+                 }
                  feed->informer->Start([this, weak] {
                    if (const std::shared_ptr<Feed> feed = weak.lock()) SetReady(*feed);
                  });

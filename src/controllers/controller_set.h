@@ -39,6 +39,8 @@ class ControllerSet {
   static constexpr Duration kAskAgain = std::chrono::minutes(1);
   // For a resource that is defined, but not served yet.
   static constexpr Duration kAskAgainDefined = std::chrono::seconds(1);
+  // After an error that does not say whether the resource is there.
+  static constexpr Duration kAskAgainFailed = std::chrono::seconds(1);
 
   enum class Origin : std::uint8_t { kTable, kDefinition };
 

@@ -276,8 +276,26 @@ Work PodCollector::Sync(const std::string& key) {
     action.request.body.Set("gracePeriodSeconds", 0);
     return action;
   };
+  // Somebody may count how the pod ended before it may go: a Job holds it by a finalizer until
+  // then.
+  const auto end = [&](Value status) {
+    if (client::IsPodTerminal(*pod)) return force();
+    status.Set("phase", "Failed");
+    // Patched, not updated: that is all its account may do.
+    Action action{.request = client::PatchRequest(
+                      resources::kPods, client::NamespaceOf(*pod), client::NameOf(*pod),
+                      client::PatchType::kStrategicMerge,
+                      Value::Object({{"metadata", Value::Object({{"uid", client::UidOf(*pod)}})},
+                                     {"status", std::move(status)}}),
+                      "status")};
+    action.then = [request = force().request](const Value&) { return std::optional(request); };
+    return action;
+  };
   if (node.empty()) {
-    if (client::IsBeingDeleted(*pod)) work.actions.push_back(force());
+    // One that has ended waits for its finalizers alone.
+    const Value& grace = (*pod)["metadata"]["deletionGracePeriodSeconds"];
+    const bool leaves = client::IsPodTerminal(*pod) && grace.IsInt() && grace.AsInt() == 0;
+    if (client::IsBeingDeleted(*pod) && !leaves) work.actions.push_back(end(Value::Object()));
     return work;
   }
   if (nodes_.Get(node) != nullptr) return work;
@@ -290,24 +308,10 @@ Work PodCollector::Sync(const std::string& key) {
     work.actions.push_back(LookUpNode(node, key));
     return work;
   }
-  if (client::IsPodTerminal(*pod)) {
-    work.actions.push_back(force());
-    return work;
-  }
-  // Patched, not updated: that is all its account may do.
   Value conditions =
       Value::Array({NewCondition("DisruptionTarget", true, "DeletionByPodGC",
                                  "PodGC: node no longer exists", FormatTime(Now()))});
-  Action action{
-      .request = client::PatchRequest(
-          resources::kPods, client::NamespaceOf(*pod), client::NameOf(*pod),
-          client::PatchType::kStrategicMerge,
-          Value::Object({{"metadata", Value::Object({{"uid", client::UidOf(*pod)}})},
-                         {"status", Value::Object({{"phase", "Failed"},
-                                                   {"conditions", std::move(conditions)}})}}),
-          "status")};
-  action.then = [request = force().request](const Value&) { return std::optional(request); };
-  work.actions.push_back(std::move(action));
+  work.actions.push_back(end(Value::Object({{"conditions", std::move(conditions)}})));
   return work;
 }
 

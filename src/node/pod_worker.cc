@@ -250,11 +250,13 @@ void PodWorker::StopPod(const Value& pod, SimNode& node, State& state, Work& wor
   ReleaseClaims(node, state);
   client::Request request = client::DeleteRequest(resources::kPods, pod);
   request.body.Set("gracePeriodSeconds", 0);
-  if (!running) {
+  // Whoever keeps it by a finalizer waits for its end.
+  const bool awaited = !client::IsPodTerminal(pod) && !pod["metadata"]["finalizers"].empty();
+  if (!running && !awaited) {
     work.actions.push_back({.request = std::move(request)});
     return;
   }
-  const bool by_force = killed < by_itself;
+  const bool by_force = !running || killed < by_itself;
   const PodEnd end{.failed = by_force,
                    .exit_code = by_force ? kKilled : 0,
                    .reason = by_force ? "Error" : "Completed"};
