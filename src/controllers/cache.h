@@ -60,6 +60,8 @@ class Cache {
   // Puts an object in place by hand (tests).
   void Put(json::Value object);
 
+  // The newest resourceVersion that the copy has seen.
+  [[nodiscard]] std::int64_t reached() const { return reached_; }
   // Calls `seen` once the copy has reached `resource_version` (at once when it has).
   void WhenReached(std::int64_t resource_version, std::function<void()> seen);
   // Calls `seen` once the object `key` of `uid` is gone or marked for deletion.

@@ -50,6 +50,9 @@ class CachedObjects final : public quota::Objects {
   const Caches& caches_;
 };
 
+// Between looks at copies that are behind.
+constexpr Duration kBehindWait = std::chrono::seconds(1);
+
 // Kinds that take more than their number; the others are told by that alone.
 bool IsMeasured(std::string_view group, std::string_view plural) {
   if (group == "resource.k8s.io") return plural == "resourceclaims";
@@ -78,9 +81,16 @@ void ResourceQuotaController::OnQuota(const Change& change) {
   const std::string key = client::KeyOf(change.object);
   if (change.type == Change::Type::kDeleted) {
     changed_.erase(key);
+    charged_.erase(key);
     return;
   }
   changed_[key] = Now();
+  const Amounts before = quota::AmountsOf(change.old_object["status"]["used"]);
+  for (const auto& [name, amount] : quota::AmountsOf(change.object["status"]["used"])) {
+    const auto old = before.find(name);
+    const bool more = old == before.end() || old->second.Compare(amount) < 0;
+    if (more) charged_[key][name] = RevisionOf(change.object);
+  }
   const Value& spec = change.object["spec"];
   const bool same =
       !change.old_object.IsNull() && spec["hard"] == change.old_object["spec"]["hard"];
@@ -129,10 +139,19 @@ void ResourceQuotaController::OnListed(std::size_t index) {
   }
 }
 
-Value ResourceQuotaController::UsedOf(const Value& quota) {
+bool ResourceQuotaController::IsBehind(const Cache& cache, const std::string& quota,
+                                       const std::string& name) const {
+  const auto charged = charged_.find(quota);
+  if (charged == charged_.end() || Now() >= changed_.at(quota) + kCatchUp) return false;
+  const auto revision = charged->second.find(name);
+  return revision != charged->second.end() && cache.reached() <= revision->second;
+}
+
+Value ResourceQuotaController::UsedOf(const Value& quota, Copies& copies) {
   const CachedObjects objects(host().caches);
   const Value& hard = quota["spec"]["hard"];
   const std::string_view ns = client::NamespaceOf(quota);
+  const Amounts known = quota::AmountsOf(quota["status"]["used"]);
   Amounts used;
   for (const auto& [info, cache, defined] : kinds()) {
     if (defined && cache->state() != Cache::State::kListed) continue;
@@ -148,6 +167,14 @@ Value ResourceQuotaController::UsedOf(const Value& quota) {
         const auto [sum, added] = used.try_emplace(name, amount);
         if (!added) sum->second.Add(amount);
       }
+    }
+    if (!defined) continue;
+    for (const std::string& name : names) {
+      const auto charged = known.find(name);
+      if (charged == known.end() || charged->second.Compare(used[name]) <= 0) continue;
+      if (!IsBehind(*cache, client::KeyOf(quota), name)) continue;
+      used[name] = charged->second;
+      copies = Copies::kBehind;
     }
   }
   // What nobody here counts stays as it was.
@@ -167,7 +194,8 @@ Work ResourceQuotaController::Sync(const std::string& key) {
   const Value* quota = quotas_.Get(key);
   if (quota == nullptr) return work;
   const Value& status = (*quota)["status"];
-  Value used = UsedOf(*quota);
+  Copies copies = Copies::kUpToDate;
+  Value used = UsedOf(*quota, copies);
   const bool dirty = !SameAmounts((*quota)["spec"]["hard"], status["hard"]) ||
                      !status["hard"].IsObject() || !status["used"].IsObject() ||
                      !SameAmounts(used, status["used"]);
@@ -187,7 +215,7 @@ Work ResourceQuotaController::Sync(const std::string& key) {
     work.actions.push_back(
         {.request = client::UpdateRequest(resources::kResourceQuotas, std::move(next), "status")});
   }
-  work.again = kResync;
+  work.again = copies == Copies::kBehind ? kBehindWait : kResync;
   return work;
 }
 

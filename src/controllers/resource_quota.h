@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ class ResourceQuotaController final : public CollectingController {
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<ResourceQuotaController>(host);
   }
+  // What a quota was charged for has reached the copies by then, or was never made.
+  static constexpr Duration kCatchUp = std::chrono::minutes(1);
+
   explicit ResourceQuotaController(Host& host);
 
   [[nodiscard]] Work Sync(const std::string& key) override;
@@ -33,10 +37,17 @@ class ResourceQuotaController final : public CollectingController {
   void OnQuota(const client::Change& change);
   void OnChange(std::size_t kind, const client::Change& change) override;
   void OnListed(std::size_t kind) override;
-  [[nodiscard]] json::Value UsedOf(const json::Value& quota);
+  enum class Copies : std::uint8_t { kUpToDate, kBehind };
+  // `copies` says whether something may be used that is not in the copies yet: it counts as before.
+  [[nodiscard]] json::Value UsedOf(const json::Value& quota, Copies& copies);
+  [[nodiscard]] bool IsBehind(const Cache& cache, const std::string& quota,
+                              const std::string& name) const;
 
   Cache& quotas_;
   std::map<std::string, Time> changed_;  // quotas: when they were seen to change last
+  // By quota and name: the revision of the quota at which more was used than before. What it was
+  // charged for was written after it.
+  std::map<std::string, std::map<std::string, std::int64_t>> charged_;
 };
 
 }  // namespace drachma::controllers
