@@ -65,9 +65,11 @@ int RunConvert(const ConvertArguments& arguments, std::ostream& out, std::ostrea
     error << "error: standard input cannot be changed in place\n";
     return 2;
   }
-  const std::vector<lint::ConvertedFile> files = lint::Convert(
-      *given, arguments.to == "extended" ? lint::ConvertTo::kExtended : lint::ConvertTo::kClaims,
-      arguments.driver);
+  const bool extended = arguments.to == "extended";
+  const std::vector<lint::ConvertedFile> files =
+      lint::Convert(*given, {.to = extended ? lint::ConvertTo::kExtended : lint::ConvertTo::kClaims,
+                             .driver = arguments.driver,
+                             .keep = arguments.keep});
   if (arguments.in_place) {
     if (const Status written = WriteTexts(*given, files, out); !written) {
       error << "error: " << written.error().message << "\n";

@@ -10,6 +10,7 @@ struct ConvertArguments {
   std::vector<std::string> files;  // "-" is standard input; folders stand for their manifests
   std::string to = "claims";       // or "extended"
   std::string driver = "gpu.nvidia.com";
+  std::vector<std::string> keep;  // resources that stay with their device plugins
   bool in_place = false;
   std::string output = "yaml";  // or "json": findings and texts
 };

@@ -66,14 +66,16 @@ struct Rule {
   std::string action;  // "created", "configured", "unchanged", "removed"
 };
 
+Value Texts(const std::vector<std::string>& texts) {
+  Value array = Value::Array();
+  for (const std::string& text : texts) array.Append(text);
+  return array;
+}
+
 Value ToJson(const DrainHolder& holder) {
-  Value devices = Value::Array();
-  for (const std::string& device : holder.devices) devices.Append(device);
-  Value pods = Value::Array();
-  for (const std::string& pod : holder.pods) pods.Append(pod);
   return Value::Object({{"claim", holder.claim},
-                        {"devices", std::move(devices)},
-                        {"pods", std::move(pods)},
+                        {"devices", Texts(holder.devices)},
+                        {"pods", Texts(holder.pods)},
                         {"tolerates", holder.tolerates}});
 }
 
@@ -89,12 +91,6 @@ template <typename Range>
 Value ToArray(const Range& range) {
   Value array = Value::Array();
   for (const auto& item : range) array.Append(ToJson(item));
-  return array;
-}
-
-Value Texts(const std::vector<std::string>& texts) {
-  Value array = Value::Array();
-  for (const std::string& text : texts) array.Append(text);
   return array;
 }
 
@@ -133,9 +129,10 @@ class Drain {
     DRA_ASSIGN(const Listed slices, ListServed(session_, "resourceslices", kObjectVersions));
     DRA_ASSIGN(targets_, TargetsOf(arguments_, slices.items));
     DRA_ASSIGN(const Listed rules, ListRules(session_));
-    for (const DrainTarget& target : targets_) DRA_TRY(Taint(rules, target));
+    // Before the taint, since pods are gone a moment after it.
     DRA_ASSIGN(holders_, Holders());
     if (evicts()) DRA_TRY(NoteBudgets());
+    for (const DrainTarget& target : targets_) DRA_TRY(Taint(rules, target));
     SayStart();
     const bool wait = arguments_.wait.value_or(evicts()) && !arguments_.dry_run;
     if (wait) DRA_TRY(Await());
@@ -238,14 +235,6 @@ class Drain {
     Progress progress;
     const Time end = RealClock().Now() + arguments_.timeout;
     for (;;) {
-      const auto left = std::ranges::count(holders_, false, &DrainHolder::tolerates);
-      if (left == 0) return {};
-      if (arguments_.timeout > Duration::zero() && RealClock().Now() >= end) {
-        timed_out_ = true;
-        return {};
-      }
-      progress.Say(fmt::format("waiting for {} claim{} …", left, left == 1 ? "" : "s"));
-      std::this_thread::sleep_for(kLookAgain);
       DRA_ASSIGN(std::vector<DrainHolder> now, Holders());
       for (const DrainHolder& before : holders_) {
         const bool gone = std::ranges::find(now, before.claim, &DrainHolder::claim) == now.end();
@@ -255,6 +244,14 @@ class Drain {
         std::fflush(stdout);
       }
       holders_ = std::move(now);
+      const auto left = std::ranges::count(holders_, false, &DrainHolder::tolerates);
+      if (left == 0) return {};
+      if (arguments_.timeout > Duration::zero() && RealClock().Now() >= end) {
+        timed_out_ = true;
+        return {};
+      }
+      progress.Say(fmt::format("waiting for {} claim{} …", left, left == 1 ? "" : "s"));
+      std::this_thread::sleep_for(kLookAgain);
     }
   }
 

@@ -526,6 +526,11 @@ void AddConvert(CLI::App& app, Run& run) {
                    "DeviceClasses offer (default claims)")
       ->check(CLI::IsMember({"claims", "extended"}))
       ->type_name("FORM");
+  command
+      ->add_option("--keep", arguments->keep,
+                   "Resources that stay with their device plugins: rdma/hca,…")
+      ->delimiter(',')
+      ->type_name("NAMES");
   command->add_flag("--in-place", arguments->in_place, "Change the files; comments and order stay");
   command
       ->add_option("--driver", arguments->driver,

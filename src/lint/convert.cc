@@ -87,8 +87,8 @@ void NoteTemplates(const Value& object, std::set<std::string>& used) {
 
 class Converter {
  public:
-  Converter(std::span<const FileText> files, ConvertTo to, std::string_view driver)
-      : to_(to), catalog_(Correct(files, driver)) {}
+  Converter(std::span<const FileText> files, const ConvertOptions& options)
+      : to_(options.to), catalog_(Correct(files, options.driver), options.keep) {}
 
   std::vector<ConvertedFile> Run() {
     for (std::size_t i = 0; i < out_.size(); ++i) ConvertFile(i);
@@ -104,10 +104,10 @@ class Converter {
 
  private:
   // Old versions and forms first: what follows speaks of today's. Returns all objects.
-  std::vector<Value> Correct(std::span<const FileText> files, std::string_view driver) {
+  std::vector<Value> Correct(std::span<const FileText> files, const std::string& driver) {
     std::vector<std::string_view> texts;
     for (const FileText& file : files) texts.emplace_back(file.text);
-    const RuleContext context = ContextOf(std::string(driver), texts);
+    const RuleContext context = ContextOf(driver, texts);
     std::vector<Value> all;
     for (const FileText& file : files) {
       CheckedFile checked = CheckText(file.name, file.text, context);
@@ -303,9 +303,8 @@ class Converter {
 
 }  // namespace
 
-std::vector<ConvertedFile> Convert(std::span<const FileText> files, ConvertTo to,
-                                   std::string_view driver) {
-  return Converter(files, to, driver).Run();
+std::vector<ConvertedFile> Convert(std::span<const FileText> files, const ConvertOptions& options) {
+  return Converter(files, options).Run();
 }
 
 }  // namespace drachma::lint

@@ -14,6 +14,12 @@ namespace drachma::lint {
 // DeviceClass that offers the resource, while pods stay as they are; and back from claims.
 enum class ConvertTo : std::uint8_t { kClaims, kExtended };
 
+struct ConvertOptions {
+  ConvertTo to = ConvertTo::kClaims;
+  std::string driver = "gpu.nvidia.com";  // the domain of names that have none
+  std::vector<std::string> keep;          // resources that stay with their device plugins
+};
+
 struct FileText {
   std::string name;
   std::string text;
@@ -29,10 +35,10 @@ struct ConvertedFile {
 };
 
 // Brings manifests to today's DRA: old versions and forms by the corrections of check.h, device
-// plugins' resources by `to`. All files are seen together: configs of the device plugin,
+// plugins' resources by `options.to`. All files are seen together: configs of the device plugin,
 // DeviceClasses and templates of one count for the others. Comments and order stay; what is new
 // stands before what needs it. What is converted already stays as it is.
-[[nodiscard]] std::vector<ConvertedFile> Convert(std::span<const FileText> files, ConvertTo to,
-                                                 std::string_view driver);
+[[nodiscard]] std::vector<ConvertedFile> Convert(std::span<const FileText> files,
+                                                 const ConvertOptions& options);
 
 }  // namespace drachma::lint

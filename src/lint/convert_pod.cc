@@ -111,12 +111,7 @@ class PodConverter {
         const std::string place = Child(at, member.key());
         std::optional<PluginMapping> mapping = catalog_.Find(member.key());
         if (!mapping) {
-          if (IsVendorResource(member.key())) {
-            out_.Warn(place, "unknown-plugin-resource",
-                      fmt::format("{} stays with its device plugin: no DeviceClass is known for "
-                                  "it (add a file with one whose extendedResourceName it is)",
-                                  member.key()));
-          }
+          if (IsVendorResource(member.key())) ReportUnknown(member.key(), place);
           continue;
         }
         const std::optional<std::int64_t> count = CountOf(Amount(container, member.key()));
@@ -135,6 +130,17 @@ class PodConverter {
                            .count = *count});
       }
     }
+  }
+
+  void ReportUnknown(std::string_view resource, const std::string& place) {
+    if (catalog_.Stays(resource)) {
+      return out_.Warn(place, "plugin-resource-stays",
+                       fmt::format("{} stays with its device plugin", resource));
+    }
+    out_.Refuse(place, "unknown-plugin-resource",
+                fmt::format("no DeviceClass is known for {0}: add a file with one whose "
+                            "extendedResourceName it is, or leave it to its plugin with --keep {0}",
+                            resource));
   }
 
   // A share becomes a claim that all pods of the object use.

@@ -22,7 +22,8 @@ std::string ReadFile(const fs::path& path) {
 }
 
 std::vector<ConvertedFile> ConvertAll(const std::vector<FileText>& files, bool extended) {
-  return Convert(files, extended ? ConvertTo::kExtended : ConvertTo::kClaims, "gpu.nvidia.com");
+  return Convert(files, {.to = extended ? ConvertTo::kExtended : ConvertTo::kClaims,
+                         .keep = {"kept.example.com/card"}});
 }
 
 // Every folder of tests/convert: input.yaml (or .json), perhaps with config.yaml, the findings and

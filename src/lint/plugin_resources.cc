@@ -29,7 +29,10 @@ constexpr auto kKnown = std::to_array<KnownResource>({
     {"aws.amazon.com/neuron", "neuron.aws.com"},
     {"example.com/gpu", "gpu.example.com"},
 });
-constexpr std::string_view kGpu = "nvidia.com/gpu";
+// Plugins for networks and files of devices, which go on beside DRA.
+constexpr std::array<std::string_view, 6> kOtherPlugins = {
+    "rdma/",         "vpc.amazonaws.com/", "devices.kubevirt.io/",
+    "openshift.io/", "smarter-devices/",   "squat.ai/"};
 constexpr std::string_view kNvidia = "gpu.nvidia.com";
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 constexpr std::string_view kMigClass = "mig.nvidia.com";
@@ -98,7 +101,8 @@ bool IsPluginConfig(const Value& document) {
   return document["version"].AsString() == "v1" && !document.Has("kind") && parts;
 }
 
-PluginCatalog::PluginCatalog(std::span<const Value> objects) {
+PluginCatalog::PluginCatalog(std::span<const Value> objects, std::span<const std::string> kept)
+    : kept_(kept.begin(), kept.end()) {
   for (const Value& object : objects) {
     if (IsPluginConfig(object)) ReadSharing(object["sharing"]);
     const std::string_view kind = object["kind"].AsString();
@@ -133,6 +137,7 @@ void PluginCatalog::ReadSharing(const Value& sharing) {
 
 std::optional<PluginMapping> PluginCatalog::Find(std::string_view resource) const {
   if (resource.starts_with(kImplicit)) return std::nullopt;  // of a DeviceClass already
+  if (std::ranges::find(kept_, resource) != kept_.end()) return std::nullopt;
   if (const auto named = classes_.find(resource); named != classes_.end()) {
     return PluginMapping{.resource = std::string(resource),
                          .device_class = named->second,
@@ -150,6 +155,12 @@ std::optional<PluginMapping> PluginCatalog::Find(std::string_view resource) cons
     mapping->shared = SharedUse{};
   }
   return mapping;
+}
+
+bool PluginCatalog::Stays(std::string_view resource) const {
+  const auto begins = [&](std::string_view prefix) { return resource.starts_with(prefix); };
+  return std::ranges::find(kept_, resource) != kept_.end() ||
+         std::ranges::any_of(kOtherPlugins, begins);
 }
 
 std::string PluginCatalog::ResourceOf(std::string_view device_class) const {

@@ -38,11 +38,15 @@ struct PluginMapping {
 class PluginCatalog {
  public:
   // `objects` are all objects of the input: DeviceClasses with extendedResourceName, ConfigMaps
-  // with a config of NVIDIA's device plugin, and such configs by themselves.
-  explicit PluginCatalog(std::span<const json::Value> objects);
+  // with a config of NVIDIA's device plugin, and such configs by themselves. `kept` are resources
+  // that shall stay with their plugins.
+  PluginCatalog(std::span<const json::Value> objects, std::span<const std::string> kept);
 
   // Nothing for resources that are no devices, or of a plugin that is not known.
   [[nodiscard]] std::optional<PluginMapping> Find(std::string_view resource) const;
+  // Whether a resource that is not found may stay: it was asked for, or its plugin does something
+  // that no DRA driver does.
+  [[nodiscard]] bool Stays(std::string_view resource) const;
   // The resource that a class offers: by the input, by the table, or by the class's own name. Empty
   // for classes without any before Kubernetes knew such names.
   [[nodiscard]] std::string ResourceOf(std::string_view device_class) const;
@@ -50,6 +54,7 @@ class PluginCatalog {
  private:
   void ReadSharing(const json::Value& config);
 
+  const std::vector<std::string> kept_;
   std::map<std::string, std::string, std::less<>> classes_;    // by resource
   std::map<std::string, std::string, std::less<>> resources_;  // by class
   // What shared resources are shares of, by their name.
