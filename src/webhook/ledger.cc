@@ -66,10 +66,10 @@ void Ledger::RemoveSlice(const Value& slice) { inventory_.RemoveSlice(client::Na
 void Ledger::PutClaim(const Value& claim) {
   const std::string uid(client::UidOf(claim));
   std::string key = client::KeyOf(claim);
-  std::string& known = uids_[key];
-  if (!known.empty() && known != uid) Forget(known);
-  known = uid;
   const std::int64_t revision = RevisionOf(claim);
+  Seen& known = seen_[key];
+  if (!known.uid.empty() && known.uid != uid) Forget(known.uid);
+  known = {uid, revision};
   DropPending([&](const Pending& one) { return one.uid == uid && one.replaces < revision; });
   Result<Results> results = TakenBy(claim);
   Drop(uid);
@@ -78,8 +78,8 @@ void Ledger::PutClaim(const Value& claim) {
 
 void Ledger::RemoveClaim(const Value& claim) {
   Forget(client::UidOf(claim));
-  const auto known = uids_.find(client::KeyOf(claim));
-  if (known != uids_.end() && known->second == client::UidOf(claim)) uids_.erase(known);
+  const auto known = seen_.find(client::KeyOf(claim));
+  if (known != seen_.end() && known->second.uid == client::UidOf(claim)) seen_.erase(known);
 }
 
 void Ledger::Forget(std::string_view uid) {
@@ -134,6 +134,12 @@ Status Ledger::Admit(const Value& old_claim, const Value& new_claim, DryRun dry_
   DRA_TRY(Check(wanted));
   if (dry_run == DryRun::kYes) return {};
   const std::int64_t replaces = RevisionOf(old_claim);
+  // An API server tries its own copy first: what is not the newest cannot be replaced any more.
+  const auto known = seen_.find(wanted.claim);
+  if (known != seen_.end() && known->second.uid == wanted.uid &&
+      known->second.revision > replaces) {
+    return {};
+  }
   // The same once more: a try that failed after it was admitted.
   for (auto& [key, one] : pending_) {
     if (one.uid != wanted.uid || one.replaces != replaces) continue;

@@ -89,7 +89,11 @@ class Ledger {
   std::unordered_map<std::string, Holding> holdings_;
   std::map<allocator::DeviceId, std::vector<std::string>> holders_;  // keys
   std::map<std::string, Pending> pending_;
-  std::unordered_map<std::string, std::string> uids_;  // by "namespace/name"
+  struct Seen {
+    std::string uid;
+    std::int64_t revision = 0;
+  };
+  std::unordered_map<std::string, Seen> seen_;  // by "namespace/name"
   std::uint64_t next_ = 0;
 };
 

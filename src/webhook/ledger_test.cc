@@ -70,6 +70,13 @@ TEST_F(LedgerTest, TheRevisionThatIsReplacedDoesNotDecideItAndANewerOneDoes) {
   EXPECT_EQ(Allocate("b", Device("x")), "");
 }
 
+TEST_F(LedgerTest, AWriteOverAnOldRevisionTakesNothing) {
+  ledger_.PutClaim(Claim("a", 2));
+  EXPECT_EQ(Allocate("a", Device("x"), Ledger::DryRun::kNo, 1), "");
+  EXPECT_EQ(ledger_.pending(), 0U);
+  EXPECT_EQ(Allocate("b", Device("x")), "");
+}
+
 TEST_F(LedgerTest, AWriteThatIsSeenHoldsUntilTheDeviceIsGivenBack) {
   EXPECT_EQ(Allocate("a", Device("x")), "");
   ledger_.PutClaim(Claim("a", 2, Device("x")));
