@@ -16,7 +16,8 @@ std::string Placed(std::string_view model, std::string_view parts) {
   const auto spec = ParseSimSpec(fmt::format("{} x1 mig=static parts={}", model, parts));
   if (!spec) return spec.error().message;
   std::string text;
-  for (const Part& part : PlaceParts(*spec->model, spec->parts).value()) {
+  const std::vector<Part> placed = PlaceParts(*spec->model, spec->parts).value();
+  for (const Part& part : placed) {
     text += fmt::format("{}{}@{}", text.empty() ? "" : " ",
                         FindProfile(*spec->model, part.profile)->name, part.start);
   }
