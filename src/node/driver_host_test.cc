@@ -57,11 +57,12 @@ class DriverHostTest : public ::testing::Test {
     while (executor_.RunOne(deadline)) {
     }
   }
+  // Nothing while the driver has not answered.
   std::optional<PrepareAnswer> Prepare(const std::vector<ClaimRef>& claims) {
-    std::optional<PrepareAnswer> got;
-    host_->Prepare(claims, [&](PrepareAnswer answer) { got = std::move(answer); });
+    const auto got = std::make_shared<std::optional<PrepareAnswer>>();
+    host_->Prepare(claims, [got](PrepareAnswer answer) { *got = std::move(answer); });
     RunFor(std::chrono::milliseconds(1));
-    return got;
+    return *got;
   }
   std::string PrepareError(const ClaimRef& claim) {
     const auto answer = Prepare({claim});
