@@ -221,7 +221,9 @@ class Decoder : private DecodeReport {
         break;
       case Scalar::kBytes:
         if (given.IsString()) return Bytes(given, out);
-        break;
+        if (!given.IsArray()) break;
+        BytesOfNumbers(given, out);
+        return {};
       case Scalar::kQuantity:
         return QuantityValue(given, out);
       case Scalar::kTime:
@@ -247,6 +249,23 @@ class Decoder : private DecodeReport {
     }
     out = Value(EncodeBase64(*bytes));
     return {};
+  }
+
+  // Go reads bytes from a list of numbers, too.
+  void BytesOfNumbers(const Value& given, Value& out) {
+    constexpr std::int64_t kByteMax = 255;
+    std::string bytes;
+    for (const Value& item : given.Items()) {
+      const bool fits =
+          item.IsNull() || (item.IsInt() && item.AsInt() >= 0 && item.AsInt() <= kByteMax);
+      if (!fits) {
+        TypeError(
+            item.IsNumber() ? "number " + NumberText(item, Sent()) : std::string(JsonKind(item)),
+            "uint8");
+      }
+      bytes += static_cast<char>(fits ? item.AsInt() : 0);
+    }
+    out = Value(EncodeBase64(bytes));
   }
 
   // The types below have an UnmarshalJSON of their own; its error ends Go's decoding at once.

@@ -192,11 +192,9 @@ void Core::Dispatch(ApiRequest request, const KindPtr& kind, Done done) {
       const Result<store::Revision> wanted = ParseResourceVersion(call.resource_version);
       if (!wanted) {
         // Upstream does not cache events: their storage says it.
-        Error error = wanted.error();
-        if (kind->plural() == "events") {
-          error.message.insert(0, "invalid resource version: ");
-        }
-        return done(std::unexpected(std::move(error)));
+        const bool cached = kind->plural() != "events";
+        if (cached) return done(std::unexpected(wanted.error()));
+        return done(BadInput("invalid resource version: " + wanted.error().message));
       }
       if (*wanted > store_.Current()) {
         return done(std::unexpected(TooLargeResourceVersion(*wanted, store_.Current())));

@@ -25,12 +25,13 @@ constexpr auto kTypes =
     std::to_array<std::string_view>({"array", "boolean", "integer", "number", "object", "string"});
 
 // Rules in CEL, part by part: what is wrong with a part or below it hides its rules, since they are
-// checked against the types of the schema.
-// REQUIRES: the schema was found to be structural and not too deep.
+// checked against the types of the schema. Of a schema that is not structural only the texts of
+// rules are looked at. REQUIRES: the schema is not too deep.
 class AllRules {
  public:
   // `known` are the faults of the schema that other rules found.
-  AllRules(const ErrorList& known, CostLimits limits) : costs_(limits) {
+  AllRules(const ErrorList& known, Structural structural, CostLimits limits)
+      : structural_(structural), costs_(limits) {
     for (const validation::FieldError& error : known) faulty_.push_back(error.path);
   }
 
@@ -85,16 +86,20 @@ class AllRules {
     const auto rules = schema["x-kubernetes-validations"].Items();
     bool faulty = IsFaulty(path);
     for (std::size_t i = 0; i < rules.size(); ++i) {
+      const std::string at = validation::Index(rules_path, i);
+      ErrorList texts = RuleTextFaults(rules[i], at);
       const std::string_view field = rules[i]["fieldPath"].AsString();
-      if (field.empty() || FindSchemaPlace(schema, field, ArrayNotation::kAllowed)) continue;
-      errors_.push_back(Invalid(Child(validation::Index(rules_path, i), "fieldPath"),
-                                ShownText(field), "must be a valid path"));
-      faulty = true;
+      if (!field.empty() && !FindSchemaPlace(schema, field, ArrayNotation::kAllowed)) {
+        texts.push_back(Invalid(Child(at, "fieldPath"), ShownText(field), "must be a valid path"));
+      }
+      faulty |= !texts.empty();
+      validation::Append(errors_, std::move(texts));
     }
     if (faulty) {
       faulty_.push_back(path);
       return;
     }
+    if (structural_ == Structural::kNo) return;
     if (!part.types_known) {
       errors_.push_back(validation::InternalError(
           rules_path,
@@ -114,6 +119,7 @@ class AllRules {
     }
   }
 
+  Structural structural_;
   RuleCosts costs_;
   std::vector<std::string> faulty_;
   ErrorList errors_;
@@ -122,8 +128,8 @@ class AllRules {
 }  // namespace
 
 ErrorList RulesFaults(const Value& schema, const std::string& path, const ErrorList& known,
-                      CostLimits limits) {
-  AllRules rules(known, limits);
+                      Structural structural, CostLimits limits) {
+  AllRules rules(known, structural, limits);
   rules.Check(schema, path, {.root = true});
   return rules.Take(path);
 }

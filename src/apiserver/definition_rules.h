@@ -39,10 +39,11 @@ enum class ArrayNotation : std::uint8_t { kAllowed, kRefused };
                                                           const std::string& path);
 
 // What is wrong with the rules in CEL of all parts of a schema; `known` is what other checks found.
-// REQUIRES: the schema is structural.
+// Expressions of a schema that is not structural are not looked at.
+enum class Structural : std::uint8_t { kNo, kYes };
 [[nodiscard]] validation::ErrorList RulesFaults(const json::Value& schema, const std::string& path,
                                                 const validation::ErrorList& known,
-                                                CostLimits limits);
+                                                Structural structural, CostLimits limits);
 
 // Defaults in a schema that break the part of the schema that they stand in (apiextensions'
 // ValidateDefaults). REQUIRES: the schema is structural.

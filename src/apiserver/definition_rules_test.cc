@@ -159,6 +159,32 @@ TEST(SchemaFaultsTest, TheFieldOfARuleIsThere) {
                           "a valid path"));
 }
 
+TEST(SchemaFaultsTest, TextsOfRulesAreCheckedWhateverElseIsWrong) {
+  EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{}},
+                           "x-kubernetes-validations":[{"rule":" "},{"rule":"self.none"}]})"),
+              ElementsAre("s.properties[a].type: Required value: must not be empty for specified "
+                          "object fields",
+                          "s.x-kubernetes-validations[0].rule: Required value: rule is not "
+                          "specified"));
+}
+
+constexpr std::string_view kCostly = R"json({"type":"object","properties":{"spec":{
+    "type":"array","maxItems":160,"items":{"type":"integer"},"x-kubernetes-validations":[
+    {"rule":"self.all(x, self.all(y, self.all(z, x + y > z)))"}]}}})json";
+
+TEST(SchemaFaultsTest, RulesMayNotCostTooMuch) {
+  EXPECT_THAT(OfSchema(kCostly),
+              ElementsAre("s.properties[spec].x-kubernetes-validations[0].rule: Forbidden: "
+                          "estimated rule cost exceeds budget by factor of 3.3x (try simplifying "
+                          "the rule, or adding maxItems, maxProperties, and maxLength where "
+                          "arrays, maps, and strings are declared)"));
+}
+
+TEST(DefinitionRulesTest, RulesOfASchemaThatStaysMayCostWhatTheyCost) {
+  EXPECT_THAT(Faults(Definition(kCostly), Definition(kCostly)), IsEmpty());
+  EXPECT_EQ(Faults(Definition(kCostly), Definition()).size(), 1U);
+}
+
 TEST(SchemaFaultsTest, ShapeIsToldOutsideOfJunctors) {
   EXPECT_THAT(OfSchema(R"({"type":"object","properties":{"a":{"type":"string"}},
                            "anyOf":[{"properties":{"b":{"type":"string"}}}]})"),

@@ -435,14 +435,14 @@ ErrorList SchemaFaults(const Value& schema, std::string_view path, StatusPart st
   structural.Check(schema, kRoot, std::string(path));
   ErrorList errors = structural.Take();
   if (errors.empty()) errors = DefaultFaults(schema, path);
-  const bool rules_count = errors.empty();
+  const bool structural_fine = errors.empty();
   OpenApiRules open_api;
   open_api.Check(schema, std::string(path));
   const ErrorList found = open_api.Take();
   validation::Append(errors, found);
-  if (rules_count) {
-    validation::Append(errors, RulesFaults(schema, std::string(path), found, limits));
-  }
+  validation::Append(errors,
+                     RulesFaults(schema, std::string(path), found,
+                                 structural_fine ? Structural::kYes : Structural::kNo, limits));
   const std::string_view type = schema["type"].AsString();
   if (schema["nullable"].AsBool()) {
     errors.insert(errors.begin(),

@@ -402,9 +402,8 @@ void AddRuleErrors(const SchemaRules* rules, const Value& object, const Value& o
   if (warnings != nullptr) std::ranges::move(tolerated, std::back_inserter(*warnings));
 }
 
-namespace {
-
-void CheckTexts(const Value& rule, const std::string& at, ErrorList& errors) {
+ErrorList RuleTextFaults(const Value& rule, const std::string& at) {
+  ErrorList errors;
   static constexpr std::array<std::string_view, 4> kReasons = {
       "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"};
   const std::string text = Trimmed(rule["rule"].AsString());
@@ -432,7 +431,10 @@ void CheckTexts(const Value& rule, const std::string& at, ErrorList& errors) {
     errors.push_back(validation::NotSupported(Child(at, "reason"),
                                               validation::ShownNamed(reason.AsString()), kReasons));
   }
+  return errors;
 }
+
+namespace {
 
 // The rule as upstream's internal type shows itself.
 std::string ShownRule(const Value& rule) {
@@ -453,10 +455,6 @@ ErrorList RuleFaults(const Value& schema, bool root, const std::string& path, Ca
   const Value& rules = schema[kRules];
   const Value typed =
       root || schema["x-kubernetes-embedded-resource"].AsBool() ? WithTypeAndMeta(schema) : schema;
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    CheckTexts(rules.Items()[i], validation::Index(Child(path, kRules), i), errors);
-  }
-  if (!errors.empty()) return errors;
   RuleEnvironments environments(typed);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Value& source = rules.Items()[i];

@@ -42,8 +42,12 @@ class SchemaRules {
 void AddRuleErrors(const SchemaRules* rules, const json::Value& object, const json::Value& old,
                    validation::ErrorList& errors, std::vector<std::string>* warnings);
 
-// What is wrong with the rules of one schema (not of those below it) as part of a definition. What
-// they cost, standing `times` times, is added to `costs`.
+// What is wrong with the texts of one rule, whatever its expression says.
+[[nodiscard]] validation::ErrorList RuleTextFaults(const json::Value& rule, const std::string& at);
+
+// What is wrong with the expressions of the rules of one schema (not of those below it) as part of
+// a definition. What they cost, standing `times` times, is added to `costs`.
+// REQUIRES: their texts have no faults.
 [[nodiscard]] validation::ErrorList RuleFaults(const json::Value& schema, bool root,
                                                const std::string& path, Cardinality times,
                                                RuleCosts& costs);

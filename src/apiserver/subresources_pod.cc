@@ -94,6 +94,13 @@ void HandleBinding(Core& core, ApiRequest request, const KindPtr& /*kind*/, Done
       });
 }
 
+// Simulated nodes name their runtime; one that is gone runs nothing, either.
+bool IsSimulated(const json::Value& node) {
+  const std::string_view runtime =
+      node["status"]["nodeInfo"]["containerRuntimeVersion"].AsString("drachma://");
+  return runtime.starts_with("drachma://");
+}
+
 // What answers instead of a kubelet.
 void HandleKubelet(Core& core, ApiRequest request, const KindPtr& kind, Done done) {
   const Result<store::RecordPtr> pod = core.Find(*kind, request.call.ns, request.call.name);
@@ -104,12 +111,19 @@ void HandleKubelet(Core& core, ApiRequest request, const KindPtr& kind, Done don
     if (what == "log") return done(Answer{.text = std::string()});
     return done(BadInput(fmt::format("pod {} does not have a host assigned", request.call.name)));
   }
+  const std::string node((*pod)->Object()["spec"]["nodeName"].AsString());
+  const std::string_view wanted =
+      what == "log" ? "read logs from" : std::string_view(what).substr(0, what.find('/'));
+  if (IsSimulated(core.Get("", "nodes", "", node))) {
+    return done(Fail(Code::kNotFound,
+                     fmt::format("the node \"{}\" is simulated: no container runs there, so there "
+                                 "is nothing to {} in pod \"{}\"",
+                                 node, wanted, request.call.name)));
+  }
   done(Fail(Code::kNotFound,
-            fmt::format("the node \"{}\" is simulated: no container runs there, so there is "
-                        "nothing to {} in pod \"{}\"",
-                        (*pod)->Object()["spec"]["nodeName"].AsString(),
-                        what == "log" ? "read logs from" : what.substr(0, what.find('/')),
-                        request.call.name)));
+            fmt::format("this server does not ask kubelets: to {} pod \"{}\" use crictl on node "
+                        "\"{}\"",
+                        wanted, request.call.name, node)));
 }
 
 // PUT namespaces/NAME/finalize: replaces spec.finalizers; the last one gone ends a namespace that
