@@ -77,6 +77,7 @@ struct RoleArguments {
   std::string fleet;
   std::vector<std::string> controllers;
   bool account_credentials = true;
+  std::string plugins_registry;
 };
 int RunScheduler(const RoleArguments& arguments);
 int RunControllers(const RoleArguments& arguments);

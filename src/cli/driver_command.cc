@@ -31,6 +31,7 @@ struct FlagUse {
 };
 constexpr FlagUse kFlags[] = {
     {"--fleet", Use::kSimulatedNodes},
+    {"--plugins-registry", Use::kSimulatedNodes},
     {"--feature-gates", Use::kSimulatedNodes},
     {"--emulated-version", Use::kSimulatedNodes},
     {"--node-name", Use::kRealNode},

@@ -276,6 +276,11 @@ void AddNode(CLI::App& app, Run& run) {
       "--simulated-gpus \"A100-80GB x4\"");
   AddKubeconfig(*command, node->kubeconfig);
   AddFleet(*command, node->fleet);
+  command
+      ->add_option("--plugins-registry", node->plugins_registry,
+                   "Simulated nodes use the DRA drivers whose sockets are in this folder of a "
+                   "kubelet, too")
+      ->type_name("DIR");
   AddGates(*command, node->plane);
   AddImexMode(*command, node->plane);
   AddDriver(*command, *driver);

@@ -1,7 +1,9 @@
 // `drachma scheduler`, `drachma controllers` and `drachma node`: one role against an API server.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "controllers/account_client.h"
 #include "controllers/controllers.h"
 #include "node/simulated_nodes.h"
+#include "rpc/remote_plugin.h"
 #include "scheduler/scheduler.h"
 
 namespace drachma::cli {
@@ -82,6 +85,20 @@ class InstallingRole {
   cluster::Installation installation_;
   Inner role_;
 };
+
+using Plugins = std::vector<std::unique_ptr<node::DraPlugin>>;
+using DriversOfNode = std::function<Result<Plugins>(const json::Value& node)>;
+
+// The drivers of a node and those that are registered in the folder of a kubelet.
+DriversOfNode WithRegistered(DriversOfNode drivers, std::string registry, Executor& executor) {
+  return [drivers = std::move(drivers), registry = std::move(registry),
+          &executor](const json::Value& node) -> Result<Plugins> {
+    DRA_ASSIGN(Plugins plugins, drivers(node));
+    DRA_ASSIGN(Plugins registered, rpc::RegisteredPlugins(registry, executor));
+    std::ranges::move(registered, std::back_inserter(plugins));
+    return plugins;
+  };
+}
 
 // Runs a role, made by `make`, until the process is told to end.
 template <typename Role, typename Make>
@@ -169,6 +186,10 @@ int RunNode(const RoleArguments& arguments) {
   cluster::AddDrivers(options);
   using NodeRole = InstallingRole<node::SimulatedNodes>;
   return RunRole<NodeRole>("node", connection->config.server, [&](Executor& executor) {
+    if (!arguments.plugins_registry.empty()) {
+      options.drivers =
+          WithRegistered(std::move(options.drivers), arguments.plugins_registry, executor);
+    }
     return std::make_unique<NodeRole>(cluster::ShippedWithNodes(), std::move(options),
                                       *connection->factory, executor);
   });

@@ -370,6 +370,16 @@ TEST_F(PluginServerTest, ProbesTellLivenessAndReadiness) {
   EXPECT_EQ(check("what"), "unknown service: what");
 }
 
+TEST_F(PluginServerTest, ASimulatedKubeletTakesTheDriversOfAFolder) {
+  const Driver driver(options_);
+  ThreadExecutor executor("kubelet");
+  EXPECT_TRUE(On(executor, [&] {
+    const auto plugins = RegisteredPlugins(dir_ + "/plugins_registry", executor);
+    return plugins && plugins->size() == 1 && plugins->front()->driver() == kDriver;
+  }));
+  EXPECT_EQ(RegisteredPlugins(dir_ + "/plugins", executor).error().code, Code::kUnavailable);
+}
+
 TEST(SocketsTest, APodHasSocketsOfItsOwn) {
   const PluginSockets sockets = SocketsOf("/var/lib/kubelet", "gpu.nvidia.com", "uid-1");
   EXPECT_EQ(sockets.registration,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -219,6 +220,22 @@ void RemotePlugin::Prepare(std::span<const Value> claims, PrepareDone done) {
 
 void RemotePlugin::Unprepare(std::span<const node::ClaimRef> claims, UnprepareDone done) {
   stubs_->Unprepare({claims.begin(), claims.end()}, std::move(done));
+}
+
+Result<std::vector<std::unique_ptr<node::DraPlugin>>> RegisteredPlugins(const std::string& registry,
+                                                                        Executor& executor) {
+  std::vector<std::unique_ptr<node::DraPlugin>> plugins;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(registry, error)) {
+    if (!entry.is_socket(error)) continue;
+    DRA_ASSIGN(const PluginInfo info, AskPlugin(entry.path()));
+    DRA_TRY(NotifyPlugin(entry.path(), {}));
+    plugins.push_back(std::make_unique<RemotePlugin>(info, executor));
+  }
+  if (plugins.empty()) {
+    return Fail(Code::kUnavailable, fmt::format("{}: no driver has a socket there", registry));
+  }
+  return plugins;
 }
 
 }  // namespace drachma::rpc

@@ -58,4 +58,9 @@ class RemotePlugin final : public node::DraPlugin {
   const std::unique_ptr<Stubs> stubs_;
 };
 
+// The drivers whose registration sockets lie in a kubelet's plugins_registry; each is told that it
+// has been taken. Waits for their answers. ERRORS: kUnavailable when there are none; AskPlugin's.
+[[nodiscard]] Result<std::vector<std::unique_ptr<node::DraPlugin>>> RegisteredPlugins(
+    const std::string& registry, Executor& executor);
+
 }  // namespace drachma::rpc
