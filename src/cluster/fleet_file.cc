@@ -139,7 +139,7 @@ class FleetReader {
 
   GroupGpu ReadGpu(const std::string& path, const Value& value) {
     GroupGpu gpu;
-    OnlyMembers(path, value, {"model", "count", "mig", "migDevices"});
+    OnlyMembers(path, value, {"model", "count", "mig", "migDevices", "consumableShares", "gates"});
     const std::string key = ReadText(path, value, "model", "");
     gpu.model = gpu::FindModel(key);
     if (gpu.model == nullptr) {
@@ -162,6 +162,16 @@ class FleetReader {
       Report(path + ".mig", fmt::format("\"{}\" is none of off, static, dynamic", mig));
     }
     ReadMigDevices(path, value, gpu);
+    const std::string text = ReadText(path, value, "consumableShares", "disabled");
+    if (const Result<gpu::Shares> shares = gpu::ParseShares(text)) {
+      gpu.shares = *shares;
+    } else {
+      Report(path + ".consumableShares", shares.error().message);
+    }
+    for (const Value& gate : value["gates"].Items()) gpu.gates.emplace_back(gate.AsString());
+    if (const Status gates = gpu::CheckSpecGates(gpu); !gates) {
+      Report(value.Has("gates") ? path + ".gates" : path, gates.error().message);
+    }
     return gpu;
   }
 
@@ -247,6 +257,10 @@ std::string WriteFleet(const Fleet& fleet) {
           gpu.Edit("migDevices").Set(wanted.profile->name, wanted.count);
         }
       }
+      if (group.gpu->shares != gpu::Shares{}) {
+        gpu.Set("consumableShares", gpu::WriteShares(group.gpu->shares));
+      }
+      for (const std::string& gate : group.gpu->gates) gpu.Edit("gates").Append(gate);
       value.Set("gpu", std::move(gpu));
     }
     if (!group.nvlink_domain.empty()) value.Set("nvlinkDomain", group.nvlink_domain);

@@ -98,6 +98,24 @@ TEST(Fleet, PartsThatAGpuCannotHaveAreReported) {
   EXPECT_THAT(fault_of("{}"), HasSubstr("mig: static needs migDevices"));
 }
 
+TEST(Fleet, SharesAndGatesAreReadAndWritten) {
+  std::string text(kStatic);
+  text.replace(text.find("mig: static"), text.find("}}") + 1 - text.find("mig: static"),
+               "consumableShares: 4, gates: [DRAListTypeAttributes]");
+  const Fleet fleet = ReadFleet(text, "f.yaml").value();
+  EXPECT_EQ(NodesOf(fleet)[0].annotations.at(std::string(node::kSimulatedGpu)),
+            "H100-80GB x2 shares=4 gates=DRAListTypeAttributes");
+  EXPECT_EQ(WriteFleet(ReadFleet(WriteFleet(fleet), "f.yaml").value()), WriteFleet(fleet));
+  text.replace(text.find("Shares: 4"), 9, "Shares: 0");
+  text.replace(text.find("DRAList"), 21, "DynamicMIG, MPSSupport");
+  const auto refused = ReadFleet(text, "f.yaml");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("groups[0].gpu.consumableShares: \"0\" is none of disabled, memory"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("groups[0].gpu.gates: DynamicMIG excludes MPSSupport"));
+}
+
 json::Value NodeWith(std::string_view gpus, std::string_view health) {
   json::Value metadata = json::Value::Object({{"name", "n"}});
   if (!gpus.empty()) metadata.Edit("annotations").Set(node::kSimulatedGpu, gpus);

@@ -22,6 +22,17 @@ inline constexpr std::string_view kCudaVersion = "13.0.0";
 // are made when a claim is prepared and everything excludes each other by counters.
 enum class MigMode : std::uint8_t { kOff, kStatic, kDynamic };
 
+// How a device may be shared by claims that take a part of its capacity (the NVIDIA driver's
+// ConsumableShares): not at all; by memory, each claim taking all of it unless it says less;
+// without limit, memory being taken only by those that say how much; so, and by a number of shares.
+struct Shares {
+  enum class By : std::uint8_t { kNothing, kMemory, kUnlimited, kCount };
+  By by = By::kNothing;
+  int count = 0;  // kCount
+
+  friend bool operator==(const Shares&, const Shares&) = default;
+};
+
 // A part that exists: a GPU instance with one compute instance that fills it.
 struct Part {
   std::string uuid;  // "MIG-…"
@@ -46,6 +57,8 @@ struct Board {
   std::string driver_version{kDriverVersion};
   std::string cuda_version{kCudaVersion};
   std::string addressing_mode = "HMM";  // empty: it cannot be told
+  Shares shares;                        // of what exists: not of parts that are made for claims
+  bool numa_list = false;               // numaNode as a list (gate DRAListTypeAttributes)
 };
 
 // Whether parts can be made of `board` for claims: its MIG mode and its model allow it.
@@ -53,6 +66,10 @@ struct Board {
 // Whether MIG is switched on for the first part and off after the last: not where that needs a
 // reset of the GPU.
 [[nodiscard]] bool TogglesMig(const Board& board);
+// Whether several claims may hold a device of `board` at once.
+[[nodiscard]] inline bool IsShared(const Board& board) {
+  return board.shares.by != Shares::By::kNothing && !CanBeCut(board);
+}
 // Null when the model has no such profile.
 [[nodiscard]] const MigProfile* FindProfile(const Model& model, int id);
 

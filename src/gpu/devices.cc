@@ -50,7 +50,9 @@ void AddSharedAttributes(const Board& board, Value& attributes) {
     attributes.Set("resource.kubernetes.io/pcieRoot", String(board.pcie_root));
   }
   if (board.numa_node >= 0) {
-    attributes.Set("resource.kubernetes.io/numaNode", Value::Object({{"int", board.numa_node}}));
+    Value numa = Value::Object({{"int", board.numa_node}});
+    if (board.numa_list) numa = Value::Object({{"ints", Value::Array({board.numa_node})}});
+    attributes.Set("resource.kubernetes.io/numaNode", std::move(numa));
   }
 }
 
@@ -94,6 +96,28 @@ Value AllCounters(const Model& model) {
 Value Consumes(const Board& board, Value counters) {
   return Value::Array(
       {Value::Object({{"counterSet", CounterSetName(board)}, {"counters", std::move(counters)}})});
+}
+
+Value Range(std::string_view least, std::string_view most, std::string_view step,
+            std::string_view unless_said) {
+  return Value::Object(
+      {{"default", unless_said},
+       {"validRange", Value::Object({{"min", least}, {"max", most}, {"step", step}})}});
+}
+
+// Lets claims take a part of the capacity of a device with `memory_mib`.
+void Share(const Shares& shares, std::int64_t memory_mib, Value& device) {
+  const Value most = Mebibytes(memory_mib)["value"];
+  const bool by_memory = shares.by == Shares::By::kMemory;
+  device.Set("allowMultipleAllocations", true);
+  Value& capacity = device.Edit("capacity");
+  capacity.Edit("memory").Set("requestPolicy", Range(by_memory ? "1Mi" : "0", most.AsString(),
+                                                     "1Mi", by_memory ? most.AsString() : "0"));
+  if (shares.by != Shares::By::kCount) return;
+  const std::string count = std::to_string(shares.count);
+  Value amount = Amount(count);
+  amount.Set("requestPolicy", Range("1", count, "1", "1"));
+  capacity.Set("shares", std::move(amount));
 }
 
 std::string WholeName(const Board& board) { return fmt::format("gpu-{}", board.minor); }
@@ -149,6 +173,11 @@ std::vector<Value> PublishedDevices(const Board& board, const TaintsOfDevice& ta
   std::vector<Value> devices;
   for (const BoardDevice& device : DevicesOf(board)) {
     devices.push_back(device.profile == nullptr ? WholeGpu(board) : MigDevice(board, device));
+    if (IsShared(board)) {
+      const std::int64_t memory =
+          device.profile == nullptr ? board.model->memory_mib : device.profile->memory_mib;
+      Share(board.shares, memory, devices.back());
+    }
     if (!taints) continue;
     if (std::vector<Value> of_device = taints(board, device); !of_device.empty()) {
       devices.back().Set("taints", Value::Array(std::move(of_device)));

@@ -45,7 +45,7 @@ std::vector<node::HeldClaim> GpuDriver::Held() const {
   for (const auto& [uid, record] : journal_.records()) {
     held.push_back({.claim = record.claim, .devices = {}});
     for (const auto& [device, holder] : holders_) {
-      if (holder == uid) held.back().devices.push_back(device);
+      if (holder.contains(uid)) held.back().devices.push_back(device);
     }
   }
   return held;
@@ -59,12 +59,38 @@ Result<const GpuDriver::Offer*> GpuDriver::Take(const Value& result,
     return Fail(Code::kNotFound, fmt::format("requested device is not allocatable: {}", device));
   }
   if (result["adminAccess"].AsBool()) return &offer->second;
-  const auto holder = holders_.find(device);
-  if (holder != holders_.end() && holder->second != claim_uid) {
-    return Fail(Code::kConflict,
-                fmt::format("device {} is in use by claim {}", device, holder->second));
+  const auto& [board, wanted] = offer->second;
+  for (const auto& [name, uids] : holders_) {
+    const auto held = offers_.find(name);
+    if (held == offers_.end() || held->second.board != board) continue;
+    // A whole GPU and its parts exclude each other; that parts do not overlap the hardware sees to.
+    const bool same = name == device;
+    const bool whole = wanted.profile == nullptr || held->second.device.profile == nullptr;
+    if (same ? IsShared(boards_[board]) : !whole) continue;
+    const auto other =
+        std::ranges::find_if(uids, [&](const std::string& uid) { return uid != claim_uid; });
+    if (other == uids.end()) continue;
+    return Fail(Code::kConflict, fmt::format("device {} is in use by claim {}", name, *other));
   }
   return &offer->second;
+}
+
+Status GpuDriver::CheckSharers(const Preparation& preparation) const {
+  for (const SetUpDevice& device : preparation.devices) {
+    const auto holders = holders_.find(device.device->name);
+    if (device.admin || holders == holders_.end()) continue;
+    for (const std::string& uid : holders->second) {
+      const JournalRecord* other = journal_.Find(uid);
+      if (other == nullptr || uid == preparation.record.claim.uid) continue;
+      const auto theirs =
+          std::ranges::find(other->devices, device.device->name, &node::PreparedDevice::device);
+      if (theirs == other->devices.end() || theirs->report == device.report) continue;
+      return Fail(Code::kConflict,
+                  fmt::format("device {} is shared with claim {}, whose config is another one",
+                              device.device->name, uid));
+    }
+  }
+  return {};
 }
 
 // Undoing a plan destroys what lies where its parts go. Nothing may lie there before.
@@ -112,6 +138,7 @@ Result<GpuDriver::Preparation> GpuDriver::Plan(const Value& claim) const {
   DRA_ASSIGN(const std::vector<ConfigGroup> groups,
              GroupsOf(kDriverName, claim.At({"status", "allocation"}), claimed));
   DRA_ASSIGN(plan.changes, PlanChanges(uid, groups, plan.devices));
+  DRA_TRY(CheckSharers(plan));
   DRA_TRY(CheckRoom(plan.changes));
   plan.record.detail =
       Value::Object({{"held", std::move(held)}, {"changes", WriteChanges(plan.changes)}});
@@ -198,23 +225,35 @@ node::PrepareResult GpuDriver::PrepareOne(const Value& claim) {
 
 void GpuDriver::Hold(const JournalRecord& record) {
   for (const Value& device : record.detail["held"].Items()) {
-    holders_.insert_or_assign(std::string(device.AsString()), record.claim.uid);
+    holders_[std::string(device.AsString())].insert(record.claim.uid);
   }
 }
 
-void GpuDriver::Release(std::string_view claim_uid) {
+void GpuDriver::Release(const std::string& claim_uid) {
   bool vanished = false;
-  std::erase_if(holders_, [&](const auto& entry) {
-    if (entry.second != claim_uid) return false;
-    vanished |= vanished_.erase(entry.first) > 0;
-    return true;
-  });
+  for (auto entry = holders_.begin(); entry != holders_.end();) {
+    entry->second.erase(claim_uid);
+    if (!entry->second.empty()) {
+      ++entry;
+      continue;
+    }
+    vanished |= vanished_.erase(entry->first) > 0;
+    entry = holders_.erase(entry);
+  }
   if (vanished) Publish();
 }
 
 Status GpuDriver::TakeBack(JournalRecord record) {
   const std::string uid = record.claim.uid;
-  DRA_TRY(Undo(*backend_, ReadChanges(record.detail["changes"])));
+  std::vector<Change> changes = ReadChanges(record.detail["changes"]);
+  // The last one that shares a GPU takes its settings back.
+  std::erase_if(changes, [&](const Change& change) {
+    const auto holders = holders_.find(fmt::format("gpu-{}", change.minor));
+    const bool alone = holders == holders_.end() || holders->second.size() < 2;
+    return !alone &&
+           (change.kind == Change::Kind::kTimeSlice || change.kind == Change::Kind::kComputeMode);
+  });
+  DRA_TRY(Undo(*backend_, changes));
   DRA_TRY(cdi_.Remove(uid));
   DRA_TRY(journal_.Erase(uid));
   Release(uid);

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +12,6 @@
 #include "gpu/backend.h"
 #include "gpu/board.h"
 #include "gpu/setup.h"
-#include "gpu/sim_backend.h"
 #include "json/value.h"
 #include "node/cdi.h"
 #include "node/dra_plugin.h"
@@ -40,12 +39,6 @@ class GpuDriver final : public node::DraPlugin {
   // ERRORS: those of the backend, the journal and the folders.
   [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(Options options,
                                                                  std::unique_ptr<Backend> backend);
-  template <std::same_as<std::string> Name>
-  [[nodiscard]] static Result<std::unique_ptr<GpuDriver>> Create(const Name& pool,
-                                                                 std::unique_ptr<Backend> backend) {
-    return Create(Options{.pool = pool}, std::move(backend));
-  }
-
   [[nodiscard]] std::string_view driver() const override { return kDriverName; }
   void Prepare(std::span<const json::Value> claims, PrepareDone done) override;
   void Unprepare(std::span<const node::ClaimRef> claims, UnprepareDone done) override;
@@ -83,6 +76,8 @@ class GpuDriver final : public node::DraPlugin {
   [[nodiscard]] Result<Preparation> Plan(const json::Value& claim) const;
   [[nodiscard]] Result<const Offer*> Take(const json::Value& result,
                                           std::string_view claim_uid) const;
+  // Claims that share a device must want the same settings of it.
+  [[nodiscard]] Status CheckSharers(const Preparation& preparation) const;
   [[nodiscard]] Status CheckRoom(std::span<const Change> changes) const;
   // Does it, and completes the record.
   [[nodiscard]] Status Carry(Preparation& preparation);
@@ -91,7 +86,7 @@ class GpuDriver final : public node::DraPlugin {
   // Undoes all of a claim and forgets it. ERRORS: the backend's, the folders'; it is not forgotten.
   [[nodiscard]] Status TakeBack(node::JournalRecord record);
   void Hold(const node::JournalRecord& record);
-  void Release(std::string_view claim_uid);
+  void Release(const std::string& claim_uid);
 
   // driver_start.cc
   [[nodiscard]] Status Recover();
@@ -110,7 +105,8 @@ class GpuDriver final : public node::DraPlugin {
   std::vector<Board> boards_;
   std::vector<Fault> faults_;
   std::map<std::string, Offer, std::less<>> offers_;
-  std::map<std::string, std::string, std::less<>> holders_;  // device -> claim uid
+  // Device -> uids of the claims that hold it: one, unless it is shared.
+  std::map<std::string, std::set<std::string>, std::less<>> holders_;
   // Devices that a claim holds and the hardware has no more, as they are published.
   std::map<std::string, json::Value, std::less<>> vanished_;
   std::vector<node::SliceContent> slices_;  // as published

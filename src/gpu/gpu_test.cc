@@ -173,6 +173,15 @@ TEST_F(MigDriverTest, PartsAreMadeForAClaimAndGoWithIt) {
   EXPECT_TRUE(Prepare(ConfiguredClaim("b", {"gpu-0-mig-4g40gb-5-0"}, "[]")));
 }
 
+TEST_F(MigDriverTest, AWholeGpuAndItsPartsExcludeEachOther) {
+  ASSERT_TRUE(Prepare(Claim("whole", "gpu-0")));
+  EXPECT_FALSE(Prepare(Claim("part", "gpu-0-mig-1g10gb-19-0")));
+  EXPECT_TRUE(Prepare(Claim("other", "gpu-1-mig-1g10gb-19-0")));
+  EXPECT_FALSE(Prepare(Claim("whole-2", "gpu-1")));
+  Unprepare("whole");
+  EXPECT_TRUE(Prepare(Claim("part", "gpu-0-mig-1g10gb-19-0")));
+}
+
 TEST(Driver, MpsRunsOnGpusThatCannotBeCutWhateverTheirMigMode) {
   const auto driver = GpuDriver::Create(
       {.pool = "node-1"},

@@ -115,6 +115,10 @@ Status PlanSharing(std::string_view claim_uid, const ConfigGroup& group,
                                               "gate MPSSupport, which DynamicMIG excludes",
                                               devices[i].device->name));
     }
+    if (sharing->mps && IsShared(*devices[i].board)) {
+      return Fail(Code::kInvalid, fmt::format("device {}: MPS cannot be used with ConsumableShares",
+                                              devices[i].device->name));
+    }
     sharers.push_back(&devices[i]);
   }
   if (sharers.empty()) return {};

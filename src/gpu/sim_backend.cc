@@ -76,6 +76,8 @@ Status SimBackend::Build() {
         .pcie_root = fmt::format("pci0000:{:02x}", root & 0xFF),
         .numa_node = spec_.count > 1 && minor >= spec_.count / 2 ? 1 : 0,
         .mig = spec_.mig,
+        .shares = spec_.shares,
+        .numa_list = std::ranges::find(spec_.gates, "DRAListTypeAttributes") != spec_.gates.end(),
     });
   }
   const std::size_t kept = std::min(settings_.size(), boards_.size());

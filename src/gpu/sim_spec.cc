@@ -9,10 +9,13 @@
 #include <sstream>
 #include <utility>
 
+#include "gpu/gates.h"
+
 namespace drachma::gpu {
 namespace {
 
-constexpr std::string_view kForm = "MODEL xCOUNT [mig=dynamic | mig=static parts=PROFILE:COUNT,…]";
+constexpr std::string_view kForm =
+    "MODEL xCOUNT [mig=dynamic | mig=static parts=PROFILE:COUNT,…] [shares=…] [gates=GATE,…]";
 
 // The number that `text` is, from 0 to kGpusPerNodeMax.
 std::optional<int> ReadCount(std::string_view text) {
@@ -48,6 +51,11 @@ Status ReadOption(std::string_view word, SimSpec& spec) {
     spec.mig = MigMode::kStatic;
   } else if (word.starts_with("parts=")) {
     DRA_ASSIGN(spec.parts, ReadParts(*spec.model, word.substr(word.find('=') + 1)));
+  } else if (word.starts_with("shares=")) {
+    DRA_ASSIGN(spec.shares, ParseShares(word.substr(word.find('=') + 1)));
+  } else if (word.starts_with("gates=")) {
+    std::istringstream names{std::string(word.substr(word.find('=') + 1))};
+    for (std::string name; std::getline(names, name, ',');) spec.gates.push_back(name);
   } else {
     return Fail(Code::kInvalid, fmt::format("\"{}\" is none of the words of {}", word, kForm));
   }
@@ -55,6 +63,37 @@ Status ReadOption(std::string_view word, SimSpec& spec) {
 }
 
 }  // namespace
+
+Result<Shares> ParseShares(std::string_view text) {
+  if (text == "disabled") return Shares{};
+  if (text == "memory") return Shares{.by = Shares::By::kMemory};
+  if (text == "unlimited") return Shares{.by = Shares::By::kUnlimited};
+  const std::optional<int> count = ReadCount(text);
+  if (count && *count > 0) return Shares{.by = Shares::By::kCount, .count = *count};
+  return Fail(Code::kInvalid, fmt::format("\"{}\" is none of disabled, memory, unlimited, 1 to {}",
+                                          text, kGpusPerNodeMax));
+}
+
+std::string WriteShares(const Shares& shares) {
+  switch (shares.by) {
+    case Shares::By::kNothing:
+      return "disabled";
+    case Shares::By::kMemory:
+      return "memory";
+    case Shares::By::kUnlimited:
+      return "unlimited";
+    case Shares::By::kCount:
+      return std::to_string(shares.count);
+  }
+  return {};
+}
+
+Status CheckSpecGates(const SimSpec& spec) {
+  std::vector<std::string> on = spec.gates;
+  if (spec.mig == MigMode::kDynamic) on.emplace_back("DynamicMIG");
+  if (spec.shares.by != Shares::By::kNothing) on.emplace_back("ConsumableShares");
+  return CheckGates(on);
+}
 
 std::string WriteSimSpec(const SimSpec& spec) {
   std::string text = fmt::format("{} x{}", spec.model->key, spec.count);
@@ -66,6 +105,8 @@ std::string WriteSimSpec(const SimSpec& spec) {
     }
     text += fmt::format(" mig=static parts={}", fmt::join(parts, ","));
   }
+  if (spec.shares.by != Shares::By::kNothing) text += " shares=" + WriteShares(spec.shares);
+  if (!spec.gates.empty()) text += fmt::format(" gates={}", fmt::join(spec.gates, ","));
   return text;
 }
 
@@ -86,6 +127,7 @@ Result<SimSpec> ParseSimSpec(std::string_view text) {
   if (!spec.parts.empty() && spec.mig != MigMode::kStatic) {
     return Fail(Code::kInvalid, "parts= is for mig=static");
   }
+  DRA_TRY(CheckSpecGates(spec));
   if (spec.mig == MigMode::kStatic) {
     DRA_ASSIGN([[maybe_unused]] const auto placed, PlaceParts(*spec.model, spec.parts));
   }
