@@ -24,11 +24,14 @@ ledger() { tests/upstream/e2e/ledger.sh "$drachma"; }
 integration() { tests/upstream/integration/run.sh "$drachma"; }
 node() { scripts/install.sh --node && tests/upstream/node/run.sh "$drachma"; }
 kills() { tests/e2e/kill.sh "$drachma" "$kills"; }
+simulation() {
+  build/release/tests/simulation/drachma_simulation --seed "$RANDOM" --seeds "${SIMULATIONS:-1000}" --steps 300
+}
 fuzzing() { scripts/fuzz.sh; }
 asan() { sanitized asan; }
 tsan() { sanitized tsan; }
 
-readonly all=(allocator cel corpus protobuf components e2e ledger integration node kills fuzzing asan tsan)
+readonly all=(allocator cel corpus protobuf components e2e ledger integration node kills simulation fuzzing asan tsan)
 passed=0
 failed=0
 report=""
