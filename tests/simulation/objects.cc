@@ -34,8 +34,7 @@ Value Labels(std::string_view app) { return Value::Object({{"app", app}}); }
 }  // namespace
 
 Value PodSpec(const PodNeeds& needs) {
-  Value container =
-      FromYaml("{name: work, image: registry.test/work, resources: {requests: {cpu: 500m}}}");
+  Value container = FromYaml("{name: work, image: busybox, resources: {requests: {cpu: 500m}}}");
   Value spec = Value::Object();
   if (!needs.template_name.empty() || !needs.claim_name.empty()) {
     Value entry = Value::Object({{"name", "device"}});
