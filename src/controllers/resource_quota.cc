@@ -1,6 +1,7 @@
 #include "controllers/resource_quota.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "client/objects.h"
@@ -153,6 +154,7 @@ Value ResourceQuotaController::UsedOf(const Value& quota, Copies& copies) {
   const std::string_view ns = client::NamespaceOf(quota);
   const Amounts known = quota::AmountsOf(quota["status"]["used"]);
   Amounts used;
+  std::set<std::string> behind;  // names whose copies do not hold all that was charged
   for (const auto& [info, cache, defined] : kinds()) {
     if (defined && cache->state() != Cache::State::kListed) continue;
     const client::Resource& kind = info.resource;
@@ -170,12 +172,15 @@ Value ResourceQuotaController::UsedOf(const Value& quota, Copies& copies) {
     }
     if (!defined) continue;
     for (const std::string& name : names) {
-      const auto charged = known.find(name);
-      if (charged == known.end() || charged->second.Compare(used[name]) <= 0) continue;
-      if (!IsBehind(*cache, client::KeyOf(quota), name)) continue;
-      used[name] = charged->second;
-      copies = Copies::kBehind;
+      if (IsBehind(*cache, client::KeyOf(quota), name)) behind.insert(name);
     }
+  }
+  // After all sums, since several kinds take of one name (requests of claims and of pods).
+  for (const std::string& name : behind) {
+    const auto charged = known.find(name);
+    if (charged == known.end() || charged->second.Compare(used[name]) <= 0) continue;
+    used[name] = charged->second;
+    copies = Copies::kBehind;
   }
   // What nobody here counts stays as it was.
   Value list = Value::Object();
