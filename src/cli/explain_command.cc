@@ -78,6 +78,32 @@ struct Target {
   std::string name;
 };
 
+// A name without a kind means what is called so, when that is one object.
+Result<Target> GuessTarget(Session& session, const std::string& ns, const std::string& name) {
+  std::vector<Target> found;
+  std::vector<std::string> titles;
+  for (const SubjectName& kind : kSubjects) {
+    const bool known = kind.resource.plural.empty() || kind.name != kind.resource.plural;
+    if (known) continue;  // each resource once, by its plural
+    if (!session.Call(client::GetRequest(kind.resource, ns, name))) continue;
+    found.push_back({&kind, name});
+    titles.push_back(fmt::format("{}/{}", kind.name, name));
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return Fail(Code::kNotFound,
+                fmt::format("there is no pod, claim or workload \"{}\" in namespace {}", name, ns));
+  }
+  return BadInput(fmt::format("\"{}\" may be {}: write which", name, fmt::join(titles, " or ")));
+}
+
+// Whether the kind is to be guessed.
+bool IsBareName(const ExplainArguments& arguments) {
+  const std::string kind = LowerCase(arguments.target.substr(0, arguments.target.find('.')));
+  return arguments.name.empty() && arguments.target.find('/') == std::string::npos &&
+         std::ranges::find(kSubjects, kind, &SubjectName::name) == kSubjects.end();
+}
+
 Result<Target> ParseTarget(const ExplainArguments& arguments) {
   std::string kind = arguments.target;
   std::string name = arguments.name;
@@ -235,8 +261,9 @@ Result<Explanation> Explain(const Question& question, const Target& target) {
 }  // namespace
 
 int RunExplain(const ExplainArguments& arguments) {
-  const Result<Target> target = ParseTarget(arguments);
-  if (!target) return PrintError(target.error(), kWrongUse);
+  const bool guesses = IsBareName(arguments);
+  Result<Target> target = guesses ? BadInput("not looked for yet") : ParseTarget(arguments);
+  if (!guesses && !target) return PrintError(target.error(), kWrongUse);
   scheduler::Options options;
   if (const Status set = SetPlaneOptions(arguments.plane, options); !set) {
     return PrintError(set.error(), kWrongUse);
@@ -244,6 +271,13 @@ int RunExplain(const ExplainArguments& arguments) {
   Result<std::unique_ptr<Session>> session = Session::Open(arguments.kubeconfig);
   if (!session) return PrintError(session.error());
   const std::string ns = arguments.ns.empty() ? (*session)->ns() : arguments.ns;
+  if (guesses) {
+    target = GuessTarget(**session, ns, arguments.target);
+    if (!target) {
+      return PrintError(target.error(),
+                        target.error().code == Code::kBadRequest ? kWrongUse : kNegative);
+    }
+  }
   state::ClusterState state{scheduler::AllocatorOptions(options)};
   Result<Explanation> explanation = BadInput("not asked yet");
   {

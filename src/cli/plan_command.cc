@@ -100,11 +100,14 @@ std::vector<std::string> WithoutTheirPods(const Plan& plan) {
   return objects;
 }
 
-// Whether every pod is there and got its place.
+// Whether every pod is there, got its place and starts there.
 bool AllPlaced(const Plan& plan) {
   return WithoutTheirPods(plan).empty() &&
          std::ranges::none_of(plan.pods,
-                              [](const PlannedPod& pod) { return pod.phase == "Pending"; });
+                              [](const PlannedPod& pod) {
+                                return pod.phase == "Pending" ||
+                                       (pod.phase == "Scheduled" && !pod.reason.empty());
+                              });
 }
 
 using RowsByPod = std::map<std::string, const PlannedPod*>;

@@ -290,6 +290,20 @@ class PlanRun {
     return {};
   }
 
+  // Pods that have their devices and do not start, since the driver refuses what their claims ask
+  // of it.
+  static void TellRefusals(Plan& plan) {
+    for (PlannedPod& pod : plan.pods) {
+      if (pod.phase != "Scheduled" || pod.started) continue;
+      const std::string object = fmt::format("Pod/{}/{}", pod.ns, pod.name);
+      for (const PlannedEvent& event : plan.events) {
+        const bool refused =
+            event.reason == "FailedPrepareDynamicResources" && event.object == object;
+        if (refused) pod.reason = "does not start: " + event.message;
+      }
+    }
+  }
+
   Plan Tell() {
     Plan plan{.pods = log_->Pods()};
     Result<Value> events = Call({.verb = client::Verb::kList, .resource = {"", "v1", "events"}});
@@ -312,6 +326,7 @@ class PlanRun {
     }
     std::ranges::stable_sort(sorted, {}, [](const auto& entry) { return entry.first; });
     for (auto& [revision, event] : sorted) plan.events.push_back(std::move(event));
+    TellRefusals(plan);
     plan.warnings.assign(warnings_.begin(), warnings_.end());
     return plan;
   }

@@ -42,7 +42,9 @@ struct PlannedPod {
   std::string phase;  // "Scheduled", "Pending", "Evicted"
   std::string node;
   std::vector<PlannedClaim> claims;
-  std::string reason;  // why it waits, or why it was evicted
+  // Why it waits, why it was evicted, or why its node's driver does not let it start.
+  std::string reason;
+  bool started = false;  // its node runs it
 };
 
 struct PlannedEvent {

@@ -196,7 +196,8 @@ PlannedPod PlanLog::Describe(const Entry& entry) const {
   const Value& pod = entry.pod;
   PlannedPod planned{.ns = std::string(client::NamespaceOf(pod)),
                      .name = std::string(client::NameOf(pod)),
-                     .node = std::string(pod["spec"]["nodeName"].AsString())};
+                     .node = std::string(pod["spec"]["nodeName"].AsString()),
+                     .started = pod["status"]["phase"].AsString() != "Pending"};
   for (const Value& pod_claim : pod["spec"]["resourceClaims"].Items()) {
     const Value* claim = ClaimOf(pod, client::ClaimNameOf(pod, pod_claim));
     if (claim == nullptr) continue;

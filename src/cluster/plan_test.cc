@@ -186,6 +186,19 @@ TEST(Plan, WorkersOfAComputeDomainStartBesideTheirDaemons) {
   EXPECT_EQ(daemons, workers);
 }
 
+TEST(Plan, APodWhoseDriverRefusesItsConfigSaysSo) {
+  PlanOptions options{
+      .manifests = LoadManifests({DRACHMA_SOURCE_DIR "/examples/mps.yaml"}).value(),
+      .fleet = FindFleet("mig-h100").value(),
+      .start = Time(std::chrono::hours(500'000))};
+  const Plan plan = MakePlan(std::move(options)).value().plan;
+  ASSERT_THAT(plan.pods, SizeIs(3));
+  for (const PlannedPod& pod : plan.pods) {
+    EXPECT_EQ(pod.phase, "Scheduled");
+    EXPECT_THAT(pod.reason, testing::StartsWith("does not start: Failed to prepare"));
+  }
+}
+
 TEST(Plan, WithDaemonsOfTheHostThereAreWorkersAlone) {
   const std::string text = std::string(kRacks) + NodeOfRack("a1", "a") + NodeOfRack("a2", "a");
   PlanOptions options{.manifests = ParseManifests(text, "f").value(),

@@ -25,6 +25,8 @@ bool IsForeign(Cause cause) {
          cause == Cause::kOtherNode;
 }
 
+bool IsOfOtherClass(Cause cause) { return cause == Cause::kClassSelector; }
+
 std::size_t Sum(const allocator::RequestAccount& account, bool (*counts)(Cause)) {
   std::size_t devices = 0;
   for (const allocator::Loss& loss : account.losses) {
@@ -113,6 +115,8 @@ void DeviceAccount::Add(const allocator::Misfit& misfit) {
     const bool matched =
         account.considered - Sum(account, IsForeign) >= std::max<std::size_t>(needed, 1);
     request->matched |= matched;
+    request->enough |= account.considered >= needed;
+    request->of_class |= account.considered > Sum(account, IsOfOtherClass);
     for (const allocator::Loss& loss : account.losses) {
       std::string what = Describe(loss);
       if (loss.cause == Cause::kTaint && matched) request->taints[what] += loss.devices;
@@ -184,9 +188,10 @@ std::vector<DeviceAccount::Row> DeviceAccount::RowsOf(const Request& request) {
 std::vector<DeviceAccount::Refusal> DeviceAccount::Refusals() const {
   std::vector<Refusal> refusals;
   for (const Request& request : requests_) {
-    if (request.matched) continue;
+    if (request.matched || !request.enough) continue;
     for (const auto& [loss, devices] : request.losses) {
       if (loss.cause != Cause::kClassSelector && loss.cause != Cause::kRequestSelector) continue;
+      if (loss.cause == Cause::kClassSelector && request.of_class) continue;
       refusals.push_back({.request = request.name,
                           .of_class = loss.cause == Cause::kClassSelector,
                           .selector = loss.detail});

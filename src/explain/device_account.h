@@ -46,7 +46,8 @@ class DeviceAccount {
   };
   [[nodiscard]] std::vector<TaintLoss> Taints() const;
   // A selector that rejects devices of a request which finds too few on every node. A request that
-  // some node has enough matching devices for waits for other reasons.
+  // some node has enough matching devices for waits for other reasons, and so does one that asks
+  // for more than any node has; the selectors of a class count where no device is of the class.
   struct Refusal {
     std::string request;    // "request" or "request/alternative"
     bool of_class = false;  // else of the request
@@ -80,6 +81,8 @@ class DeviceAccount {
     std::size_t usable = 0;
     std::size_t usable_most = 0;  // on one node
     bool matched = false;         // by enough devices of one node
+    bool enough = false;          // devices of any kind on one node
+    bool of_class = false;        // some device is
     std::map<LossKey, std::size_t> losses;
     std::map<std::string, std::size_t> taints;  // devices by "tainted key=value:effect"
     // Of a counter set: which counters lack, and a text each.

@@ -24,6 +24,13 @@ std::string Where(std::string_view ns, std::string_view name) {
   return ns.empty() ? std::string(name) : fmt::format("{}/{}", ns, name);
 }
 
+std::unexpected<Error> NotFound(std::string_view plural, std::string_view ns, std::string_view name,
+                                std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return Fail(Code::kNotFound, fmt::format("{} \"{}\" not found{}", plural, name,
+                                           DidYouMean(Where(ns, name), names)));
+}
+
 // The word of the pod's own scheduler, where it left one.
 void AddCondition(const state::PodView& pod, Explanation& explanation) {
   const json::Value* condition = client::ConditionOf(pod.object, "PodScheduled");
@@ -136,7 +143,11 @@ Result<Explanation> ExplainPod(state::ClusterState& state, const Options& given,
                                const std::vector<json::Value>& budgets, std::string_view ns,
                                std::string_view name) {
   const state::PodPtr pod = state.FindPodByKey(Where(ns, name));
-  if (!pod) return Fail(Code::kNotFound, fmt::format("pods \"{}\" not found", name));
+  if (!pod) {
+    std::vector<std::string> names;
+    for (const auto& [key, other] : state.pods()) names.push_back(key);
+    return NotFound("pods", ns, name, std::move(names));
+  }
   Explanation explanation;
   if (pod->terminal) {
     explanation.cause = fmt::format("pod {} has ended", pod->key());
@@ -168,7 +179,11 @@ Result<Explanation> ExplainClaim(state::ClusterState& state, const Options& opti
                                  std::string_view ns, std::string_view name) {
   const std::string key = Where(ns, name);
   const state::ClaimPtr claim = state.claims.Find(key);
-  if (!claim) return Fail(Code::kNotFound, fmt::format("resourceclaims \"{}\" not found", name));
+  if (!claim) {
+    std::vector<std::string> names;
+    for (const auto& [other, view] : state.claims.all()) names.push_back(other);
+    return NotFound("resourceclaims", ns, name, std::move(names));
+  }
   std::vector<state::PodPtr> users;
   for (const auto& [pod_key, pod] : state.pods()) {
     if (pod->ns == claim->ns &&

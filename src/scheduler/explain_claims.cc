@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/nearest.h"
 #include "client/objects.h"
 #include "scheduler/extended.h"
 
@@ -81,6 +82,19 @@ std::vector<std::string> DevicesOf(const state::ClusterState& state,
 
 std::string TaintText(std::string_view key, std::string_view value, std::string_view effect) {
   return fmt::format("{}{}{}:{}", key, value.empty() ? "" : "=", value, effect);
+}
+
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& names) {
+  std::vector<std::string> near;
+  if (std::string one = Nearest(name, names); !one.empty()) near.push_back(std::move(one));
+  // The same at another place: another namespace, another node.
+  const std::string end(name.substr(name.rfind('/') + 1));
+  for (const std::string& other : names) {
+    if (near.empty() || near.front() != other) {
+      if (other.ends_with("/" + end)) near.push_back(other);
+    }
+  }
+  return near.empty() ? std::string() : fmt::format("; did you mean {}?", FewOf(near));
 }
 
 }  // namespace drachma::scheduler

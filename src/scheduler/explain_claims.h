@@ -31,4 +31,7 @@ void AddOnce(std::vector<std::string>& texts, std::string text);
 // "a, b, c and 5 more".
 [[nodiscard]] std::string FewOf(const std::vector<std::string>& names);
 
+// "; did you mean x?" for a name that nothing has; empty when no name is near.
+[[nodiscard]] std::string DidYouMean(std::string_view name, const std::vector<std::string>& names);
+
 }  // namespace drachma::scheduler

@@ -95,7 +95,13 @@ Result<Explanation> ExplainDevice(state::ClusterState& state, std::string_view n
     if (device.id != id || found) return;
     found = OfDevice(state, device);
   });
-  if (!found) return Fail(Code::kNotFound, fmt::format("device \"{}\" not found", name));
+  if (!found) {
+    std::vector<std::string> names;
+    state.inventory.ForEachDevice(
+        [&](const allocator::DeviceView& device) { names.push_back(device.id.ToString()); });
+    return Fail(Code::kNotFound,
+                fmt::format("device \"{}\" not found{}", name, DidYouMean(name, names)));
+  }
   return *std::move(found);
 }
 

@@ -128,6 +128,15 @@ TEST_F(ExplainTest, ADeviceNamesItsHolderOrItsTaints) {
   EXPECT_EQ(ExplainDevice(state_, "a/b/c").error().code, Code::kNotFound);
 }
 
+TEST_F(ExplainTest, WhatIsNotFoundIsLikeWhatIsThere) {
+  EXPECT_EQ(ExplainDevice(state_, "gpu.example.com/n2/gpu-1").error().message,
+            "device \"gpu.example.com/n2/gpu-1\" not found; did you mean "
+            "gpu.example.com/n1/gpu-1?");
+  const auto pod = ExplainPod(state_, {}, cluster_.executor_.clock(), {}, "default", "secnd");
+  EXPECT_EQ(pod.error().message, "pods \"secnd\" not found; did you mean default/second?");
+  EXPECT_EQ(ExplainDevice(state_, "a/b/c").error().message, "device \"a/b/c\" not found");
+}
+
 TEST_F(ExplainTest, WhatDoesNotExistIsNotFound) {
   EXPECT_EQ(ExplainPod(state_, {}, cluster_.executor_.clock(), {}, "default", "x").error().code,
             Code::kNotFound);
