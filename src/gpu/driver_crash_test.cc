@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ostream>
 #include <utility>
 
 #include "gpu/driver.h"
@@ -133,6 +134,8 @@ struct Work {
   std::string name;
   std::string gpus;
   Value claim;
+
+  friend void PrintTo(const Work& work, std::ostream* out) { *out << work.name; }
 };
 
 std::vector<Work> AllWork() {

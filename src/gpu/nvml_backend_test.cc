@@ -214,7 +214,7 @@ TEST_F(NvmlTest, ALostGpuStaysPublishedWithATaintUntilItIsBack) {
   driver->Refresh();
   ASSERT_THAT(Published(*driver), SizeIs(2));
   EXPECT_FALSE(Published(*driver)[0].Has("taints"));
-  const Value& taint = Published(*driver)[1]["taints"].Items()[0];
+  const Value taint = Published(*driver)[1]["taints"].Items()[0];
   EXPECT_EQ(taint["key"].AsString(), "gpu.nvidia.com/gpu-lost");
   EXPECT_EQ(taint["effect"].AsString(), "NoSchedule");
   machine.Set(1, kFakeLost, 0);
@@ -226,7 +226,7 @@ TEST_F(NvmlTest, AGpuWhoseErrorsCannotBeHeardSaysSo) {
   const FakeMachine machine("L4-24GB", 2);
   machine.Set(0, kFakeNoEvents, 1);
   const auto driver = Start(machine);
-  const Value& taint = Published(*driver)[0]["taints"].Items()[0];
+  const Value taint = Published(*driver)[0]["taints"].Items()[0];
   EXPECT_EQ(taint["key"].AsString(), "gpu.nvidia.com/unmonitored");
   EXPECT_EQ(taint["effect"].AsString(), "None");
   EXPECT_FALSE(Published(*driver)[1].Has("taints"));
