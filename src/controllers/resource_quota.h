@@ -26,8 +26,9 @@ class ResourceQuotaController final : public CollectingController {
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<ResourceQuotaController>(host);
   }
-  // What a quota was charged for has reached the copies by then, or was never made.
-  static constexpr Duration kCatchUp = std::chrono::minutes(1);
+  // What a quota was charged for has reached the copies by then, or was never made. A copy of a kind
+  // that nobody writes cannot tell: until then it counts as behind.
+  static constexpr Duration kCatchUp = std::chrono::seconds(5);
 
   explicit ResourceQuotaController(Host& host);
 

@@ -108,6 +108,7 @@ kubectl delete deployment ring >/dev/null
 eventually 20 equals 0 labelled "$ring"
 eventually 20 equals 0 count pods -n $DRIVER
 kubectl patch quota none -n $DRIVER --type merge -p '{"spec":{"hard":{"pods":"0"}}}' >/dev/null
+eventually 20 equals 0 kubectl get quota none -n $DRIVER -o jsonpath='{.status.hard.pods}'
 workers ring 1 | kubectl apply -f - >/dev/null
 waits() { "$DRACHMA" explain "$(kubectl get pods -l app=ring -o name)" | grep -q 'waits for ComputeDomain default/ring: no daemon of it runs on node .* yet'; }
 eventually 20 waits
