@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -218,6 +219,25 @@ TEST(NodeLifecycle, ASilentNodeBecomesUnreachable) {
   const Value node = cluster.api().Get(resources::kNodes, "", "n1");
   EXPECT_EQ((*client::ConditionOf(node, "Ready"))["status"].AsString(), "Unknown");
   EXPECT_EQ(node["spec"]["taints"].Items()[0]["key"].AsString(), "node.kubernetes.io/unreachable");
+}
+
+TEST(NodeLifecycle, TheClockOfAKubeletMayBeOff) {
+  TestCluster cluster({"node-lifecycle-controller"}, true);
+  cluster.api().Apply(kNode);
+  cluster.api().Apply(R"(
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: n1, namespace: kube-node-lease}
+spec: {holderIdentity: n1, leaseDurationSeconds: 40, renewTime: "2026-11-30T08:00:00.000000Z"}
+)");
+  for (int renewed = 0; renewed < 12; ++renewed) {
+    cluster.Run(std::chrono::seconds(10));
+    cluster.api().Change(resources::kLeases, "kube-node-lease", "n1", [&](Value& lease) {
+      lease.Edit("spec").Set("renewTime", fmt::format("2026-11-30T08:00:{}.000000Z", 10 + renewed));
+    });
+  }
+  cluster.Run();
+  EXPECT_TRUE(cluster.api().Get(resources::kNodes, "", "n1")["spec"]["taints"].empty());
 }
 
 TEST(PodCollection, PodsOfANodeThatIsGoneGoAfterAWhile) {

@@ -56,6 +56,12 @@ bool IsManaged(std::string_view key) {
          std::ranges::any_of(kConditionTaints, [&](const auto& entry) { return entry.key == key; });
 }
 
+// What a kubelet writes with each of its status reports; empty before the first.
+std::string_view HeartbeatOf(const Value& node) {
+  const Value* ready = client::ConditionOf(node, "Ready");
+  return ready == nullptr ? std::string_view() : (*ready)["lastHeartbeatTime"].AsString();
+}
+
 // core/v1 Toleration.ToleratesTaint.
 bool Tolerates(const Value& toleration, const Value& taint) {
   const std::string_view effect = toleration["effect"].AsString();
@@ -70,21 +76,32 @@ bool Tolerates(const Value& toleration, const Value& taint) {
 
 NodeLifecycle::NodeLifecycle(Host& host)
     : Controller(host),
-      nodes_(Watch(resources::kNodes,
-                   [this](const Change& change) { Add(client::KeyOf(change.object)); })),
-      leases_(Watch(resources::kLeases)) {}
+      nodes_(Watch(resources::kNodes, [this](const Change& change) { OnNode(change); })),
+      leases_(Watch(resources::kLeases, [this](const Change& change) { OnLease(change); })) {}
+
+void NodeLifecycle::OnNode(const Change& change) {
+  const std::string key = client::KeyOf(change.object);
+  if (change.type == Change::Type::kDeleted) {
+    seen_.erase(key);
+  } else if (const std::string_view beat = HeartbeatOf(change.object);
+             !beat.empty() && beat != HeartbeatOf(change.old_object)) {
+    seen_[key] = Now();
+  }
+  Add(key);
+}
+
+void NodeLifecycle::OnLease(const Change& change) {
+  if (client::NamespaceOf(change.object) != kLeaseNamespace) return;
+  if (change.type == Change::Type::kDeleted) return;
+  const std::string_view name = client::NameOf(change.object);
+  const std::string_view renewed = change.object["spec"]["renewTime"].AsString();
+  if (renewed == change.old_object["spec"]["renewTime"].AsString()) return;
+  if (nodes_.Get(name) != nullptr) seen_[std::string(name)] = Now();
+}
 
 Time NodeLifecycle::LastSign(const Value& node) const {
-  Time last = client::CreatedAt(node);
-  const auto consider = [&](std::string_view text) {
-    if (const auto time = ParseTime(text)) last = std::max(last, *time);
-  };
-  const Value* lease = leases_.Get(kLeaseNamespace, client::NameOf(node));
-  if (lease != nullptr) consider((*lease)["spec"]["renewTime"].AsString());
-  if (const Value* ready = client::ConditionOf(node, "Ready")) {
-    consider((*ready)["lastHeartbeatTime"].AsString());
-  }
-  return last;
+  const auto seen = seen_.find(client::NameOf(node));
+  return seen == seen_.end() ? client::CreatedAt(node) : seen->second;
 }
 
 Action NodeLifecycle::MarkUnknown(const Value& node) const {

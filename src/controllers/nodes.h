@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,11 +24,15 @@ class NodeLifecycle final : public Controller {
   [[nodiscard]] Work Sync(const std::string& key) override;
 
  private:
-  // When the node last gave a sign of life, by its lease or its status.
+  void OnNode(const client::Change& change);
+  void OnLease(const client::Change& change);
+  // When the node was last seen to give a sign of life, by its lease or its status.
   [[nodiscard]] Time LastSign(const json::Value& node) const;
   [[nodiscard]] Action MarkUnknown(const json::Value& node) const;
   void SyncTaints(const json::Value& node, Work& work) const;
 
+  // When a new heartbeat of a node was seen. By our clock, since that of its kubelet may be off.
+  std::map<std::string, Time, std::less<>> seen_;
   Cache& nodes_;
   Cache& leases_;
 };
