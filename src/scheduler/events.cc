@@ -102,7 +102,7 @@ void Scheduler::Impl::OnPod(const Change& change) {
   if (pod->node_name.empty()) {
     if (pod->terminal || pod->deleting) {
       Dequeue(uid);
-    } else if (pod->scheduler_name == options_.scheduler_name && !binder_.IsActive(uid)) {
+    } else if (pod->scheduler_name == options_.scheduler_name && !HasPlace(uid)) {
       Enqueue(pod);
     }
     return;

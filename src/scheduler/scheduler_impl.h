@@ -53,6 +53,10 @@ class Scheduler::Impl {
   void PodLeft(const json::Value& pod);
   void DevicesFreed(const api::AllocationResult* allocation);
   void Wake(Rejectors rejectors, const SchedulingQueue::Helps& helps);
+  // Whether a place is reserved for the pod, or it is bound, be it unknown yet to our copy of it.
+  [[nodiscard]] bool HasPlace(const std::string& uid) const {
+    return state_.nodes.FindPod(uid) != nullptr;
+  }
   void Enqueue(const state::PodPtr& pod);
   void Dequeue(const std::string& uid);
   void ForgetUser(const state::PodView& pod);

@@ -453,6 +453,22 @@ TEST(SchedulerTest, APodWhoseBindingIsNotAnsweredKeepsItsClaim) {
   EXPECT_EQ(cluster.Claim("c")["status"]["reservedFor"].size(), 1U);
 }
 
+TEST(SchedulerTest, NewsFromBeforeTheBindingDoNotQueueThePodAgain) {
+  TestCluster cluster;
+  cluster.Apply(Node("n1") + Pod("p"));
+  cluster.Settle();
+  ASSERT_EQ(cluster.NodeOf("p"), "n1");
+  int bindings = 0;
+  cluster.api_.OnRequest(
+      [&](const Request& request) { bindings += request.subresource == "binding" ? 1 : 0; });
+  cluster.api_.Change(client::resources::kPods, "default", "p", [](json::Value& pod) {
+    pod.Edit("spec").Erase("nodeName");
+    pod.Edit("metadata").Set("labels", json::Value::Object({{"older", "yes"}}));
+  });
+  cluster.Settle();
+  EXPECT_EQ(bindings, 0);
+}
+
 TEST(SchedulerTest, ASecondStartGoesOnWhereTheFirstEnded) {
   TestCluster cluster;
   cluster.Apply(Node("n1") + Gpus({"n1"}, 2) + Claim("c1") + Claim("c2") + Pod("p1", "1", 0, "c1") +
