@@ -9,6 +9,8 @@ namespace drachma::simulation {
 namespace {
 
 constexpr int kLateMsMax = 4000;
+// Writes take some time, or two roles that undo each other's would never let the clock go on.
+constexpr Duration kWriteTime = std::chrono::milliseconds(1);
 
 bool IsRead(client::Verb verb) {
   return verb == client::Verb::kGet || verb == client::Verb::kList || verb == client::Verb::kWatch;
@@ -123,9 +125,10 @@ void FaultyClient::Call(client::Request request, client::Callback done) {
     return AnswerAfter(chaos_.Milliseconds(0, 50), std::move(done),
                        std::unexpected(std::move(*refusal)));
   }
-  if (!chaos_.Happens(&FaultRates::delay)) return Send(std::move(request), std::move(done));
+  const bool late = chaos_.Happens(&FaultRates::delay);
+  if (!late && IsRead(request.verb)) return Send(std::move(request), std::move(done));
   executor().PostAfter(
-      chaos_.Milliseconds(1, kLateMsMax),
+      late ? chaos_.Milliseconds(1, kLateMsMax) : kWriteTime,
       [self = self_, request = std::move(request), done = std::move(done)]() mutable {
         if (*self != nullptr) (*self)->Send(std::move(request), std::move(done));
       });

@@ -52,11 +52,20 @@ class FreshLook {
   std::string FaultOf(const state::PodPtr& pod) {
     const scheduler::Attempt attempt = cycle_.Schedule(pod);
     if (const auto* placed = std::get_if<scheduler::Placed>(&attempt)) {
+      if (IsOverQuota(*pod)) return {};
       return fmt::format("fits on node {}, but waits", state_.nodes.At(placed->node).name);
     }
     if (const auto* errored = std::get_if<scheduler::Errored>(&attempt)) return errored->message;
     // Whom it could preempt since it was tried last is found by the next try, after five minutes.
     return {};
+  }
+
+  // Whether the API server refused the claim that the scheduler makes for extended resources.
+  [[nodiscard]] bool IsOverQuota(const state::PodView& pod) const {
+    const Value& object = cluster_.history().Get("pods", pod.key());
+    const Value* scheduled = client::ConditionOf(object, "PodScheduled");
+    return scheduled != nullptr &&
+           (*scheduled)["message"].AsString().find("exceeded quota") != std::string_view::npos;
   }
 
   std::string FaultOfGroup(const state::PodView& pod) {
