@@ -309,7 +309,8 @@ Value JobController::NextStatus(const View& view, Work& work) const {
     if (at_rest) {
       condition("Complete", true, "CompletionsReached",
                 "Reached expected number of succeeded pods");
-      status.Set("completionTime", now);
+      // The clock may have been set back; an end before its start is refused.
+      status.Set("completionTime", std::max<std::string_view>(now, status["startTime"].AsString()));
     }
   }
   return status;

@@ -63,6 +63,16 @@ TEST_F(JobTest, PodsRunUntilEnoughSucceeded) {
   }
 }
 
+TEST_F(JobTest, AClockThatWasSetBackDoesNotKeepItFromItsEnd) {
+  Create("{}");
+  cluster_.api().Change(kJobs, "default", "j", [](Value& job) {
+    job.Edit("status").Set("startTime", "2026-11-30T11:00:00Z");
+  });
+  End(Pods()[0], "Succeeded");
+  EXPECT_TRUE(Has("Complete"));
+  EXPECT_EQ(Status()["completionTime"].AsString(), "2026-11-30T11:00:00Z");
+}
+
 TEST_F(JobTest, AFailedPodIsReplacedAfterItsBackOff) {
   Create("{}");
   End(Pods()[0], "Failed");
