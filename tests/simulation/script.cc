@@ -364,6 +364,7 @@ void Script::JumpClock() {
   const int seconds = chaos_.Between(-600, 600);
   chaos_.Note(fmt::format("the clock of {} is off by {} s", NameOf(role), seconds));
   cluster_.ExecutorOf(role)->SetSkew(std::chrono::seconds(seconds));
+  farthest_skew_ = std::max<Duration>(farthest_skew_, std::chrono::seconds(seconds));
 }
 
 void Script::LoseApi() {
@@ -405,6 +406,8 @@ void Script::EndFaults() {
   // Nodes that were deleted come back with their kubelets.
   cluster_.StopRole(Role::kNodes);
   cluster_.StartRole(Role::kNodes);
+  // What was to happen at some time by a clock that was fast.
+  cluster_.RunFor(std::exchange(farthest_skew_, {}));
 }
 
 void Script::DeleteEvery(const client::Resource& resource) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "json/value.h"
 #include "objects.h"
 #include "sim_cluster.h"
@@ -78,6 +79,7 @@ class Script {
   SimCluster& cluster_;
   Chaos& chaos_;
   int names_ = 0;
+  Duration farthest_skew_{};  // of a clock since faults ended last
 };
 
 }  // namespace drachma::simulation
