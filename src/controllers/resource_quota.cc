@@ -143,7 +143,7 @@ void ResourceQuotaController::OnListed(std::size_t index) {
 bool ResourceQuotaController::IsBehind(const Cache& cache, const std::string& quota,
                                        const std::string& name) const {
   const auto charged = charged_.find(quota);
-  if (charged == charged_.end() || Now() >= changed_.at(quota) + kCatchUp) return false;
+  if (charged == charged_.end()) return false;
   const auto revision = charged->second.find(name);
   return revision != charged->second.end() && cache.reached() <= revision->second;
 }
@@ -154,7 +154,9 @@ Value ResourceQuotaController::UsedOf(const Value& quota, Copies& copies) {
   const std::string_view ns = client::NamespaceOf(quota);
   const Amounts known = quota::AmountsOf(quota["status"]["used"]);
   Amounts used;
-  std::set<std::string> behind;  // names whose copies do not hold all that was charged
+  // Names of which a copy does not hold all that was charged, and those of which one does.
+  std::set<std::string> behind;
+  std::set<std::string> reached;
   for (const auto& [info, cache, defined] : kinds()) {
     if (defined && cache->state() != Cache::State::kListed) continue;
     const client::Resource& kind = info.resource;
@@ -172,11 +174,14 @@ Value ResourceQuotaController::UsedOf(const Value& quota, Copies& copies) {
     }
     if (!defined) continue;
     for (const std::string& name : names) {
-      if (IsBehind(*cache, client::KeyOf(quota), name)) behind.insert(name);
+      (IsBehind(*cache, client::KeyOf(quota), name) ? behind : reached).insert(name);
     }
   }
   // After all sums, since several kinds take of one name (requests of claims and of pods).
+  const auto changed = changed_.find(client::KeyOf(quota));
   for (const std::string& name : behind) {
+    const Duration wait = reached.contains(name) ? kQuiet : kCatchUp;
+    if (changed == changed_.end() || Now() >= changed->second + wait) continue;
     const auto charged = known.find(name);
     if (charged == known.end() || charged->second.Compare(used[name]) <= 0) continue;
     used[name] = charged->second;

@@ -26,9 +26,11 @@ class ResourceQuotaController final : public CollectingController {
   static std::unique_ptr<Controller> Make(Host& host) {
     return std::make_unique<ResourceQuotaController>(host);
   }
-  // What a quota was charged for has reached the copies by then, or was never made. A copy of a kind
-  // that nobody writes cannot tell: until then it counts as behind.
-  static constexpr Duration kCatchUp = std::chrono::seconds(5);
+  // What a quota was charged for has reached the copies by then, or was never made.
+  static constexpr Duration kCatchUp = std::chrono::minutes(1);
+  // The same where several kinds take of one name and the copy of one of them has it: most likely
+  // nobody writes the others.
+  static constexpr Duration kQuiet = std::chrono::seconds(5);
 
   explicit ResourceQuotaController(Host& host);
 
